@@ -9,6 +9,8 @@ const ICONS = {
 }
 ICONS.unpin = ICONS.pin
 const ALIVE = ["queued", "loading", "compiling", "ready", "replaying", "running", "paused"]
+// What a number that is not known is written as.
+const NONE = "\u2013"
 const TOLD = ["failed", "paused", "replaying", "ready"]
 
 function set(el, text) { if (el.textContent !== text) { el.textContent = text } }
@@ -44,7 +46,7 @@ function act(button, action, text, disabled) {
   button.disabled = disabled
 }
 
-function fill(parts, data) {
+function fill(parts, data, columns) {
   const {row, chip, label, name, note, state, numbers, bound, buttons, message} = parts
   row.className = `row run ${data.hidden ? "hidden" : ""} ${data.chosen ? "chosen" : ""} ${data.ghost ? "ghost" : ""}`
   row.dataset.label = data.label
@@ -63,6 +65,8 @@ function fill(parts, data) {
   state.title = data.message
   state.className = `state ${data.state}`
   for (const [name, el] of Object.entries(numbers)) { set(el, data[name]) }
+  const told = columns.filter(([name]) => data[name] !== NONE).map(([name, heading]) => `${heading} ${data[name]}`)
+  row.setAttribute("aria-label", [data.label, data.word, ...told, data.bound].filter(Boolean).join(", "))
   set(bound, data.bound)
   bound.title = data.proof
   const alive = ALIVE.includes(data.state), paused = data.state === "paused"
@@ -92,7 +96,7 @@ export function render({model}) {
       seen.add(data.key)
       if (!rows.has(data.key)) { rows.set(data.key, makeRow(send, data.key, model.columns)) }
       const parts = rows.get(data.key)
-      fill(parts, data)
+      fill(parts, data, model.columns)
     }
     for (const [key, parts] of rows) { if (!seen.has(key)) { parts.row.remove(); rows.delete(key) } }
     set(notice, model.notice)

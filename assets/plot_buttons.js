@@ -1,4 +1,4 @@
-// Two buttons in the corner below the axes of every figure that has a name: "?", which the page's own card answers, and
+// What a screen reader says of a figure that has a name: its axes and its curves. And two buttons in the corner below the axes of every figure that has a name: "?", which the page's own card answers, and
 // one that opens the figure in a window of its own, where that can follow it. The page tells by data-follow whom.
 {
   const STYLE = `position: absolute; bottom: 0; z-index: 2; width: 1.35em; height: 1.35em; padding: 0; border: 0;
@@ -10,8 +10,20 @@
     view.shadow_el.append(made)
     return made
   }
+  const describe = (view) => {
+    const {name, left, below, renderers} = view.model
+    const axes = [left, below].map(([axis]) => (axis?.axis_label ?? "").replaceAll(/\n|  ·  /g, ", ")).filter(Boolean)
+    const curves = new Set(renderers.filter(({glyph}) => glyph?.type === "Line").map((one) => one.name).filter(Boolean))
+    const said = [`Plot ${name.replaceAll("-", " ")}`, axes.join(" against "), [...curves].join(", ")]
+    view.el.setAttribute("role", "figure")
+    view.el.setAttribute("aria-label", said.filter(Boolean).join(": "))
+  }
   window.plotDrawn = (view) => {
     if (!view.model.name || view.shadow_el.querySelector(".help")) { return } // it is called again when laid out anew
+    const {left, below, properties} = view.model
+    const told = [properties.renderers, ...[...left, ...below].flatMap((axis) => axis.properties.axis_label ?? [])]
+    for (const {change} of told) { view.connect(change, () => describe(view)) }
+    describe(view)
     const explain = (button) => dispatchEvent(new CustomEvent("explain-plot", {detail: {figure: view.model.id, button}}))
     add(view, "help", "0", "?", "What does this plot show?", explain).setAttribute("aria-haspopup", "dialog")
     for (let up = view; up; up = up.parent) {

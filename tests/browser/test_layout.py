@@ -100,6 +100,41 @@ def test_what_was_hidden_while_the_page_changed_its_width_fits_when_it_is_shown(
     tab.wait_until(fit, "the figures of the tab to fit")
 
 
+#: How far the last button of a row reaches beyond it, of every run.
+BEYOND = """() => [...document.querySelectorAll("*")].flatMap(function find({shadowRoot}) {
+  const right = (el) => el.getBoundingClientRect().right
+  const rows = [...shadowRoot?.querySelectorAll(".row.run") ?? []]
+  const beyond = rows.map((row) => right(row.querySelector(".acts").lastElementChild) - right(row))
+  return [...beyond, ...[...shadowRoot?.querySelectorAll("*") ?? []].flatMap(find)]
+})"""
+
+
+@pytest.mark.slow
+def test_the_buttons_of_a_row_lie_inside_it_however_wide_the_window_and_large_the_type(visit):
+    tab = at_rest_with_two_tabs_opened(visit)
+    for larger in (False, True):
+        tab.page.set_viewport_size({"width": 1440, "height": 900})
+        if larger:
+            tab.button("Larger type, for a projector").click()
+        for width in (1440, 1280, 1100, 960, 820, 700, 600, 480, 390, 360):
+            tab.page.set_viewport_size({"width": width, "height": 800})
+            beyond = tab.settled(lambda: tab.page.evaluate(BEYOND), "the rows", frames=3)
+            assert beyond, width
+            assert max(beyond) <= 0, (larger, width)
+
+
+def test_a_screen_reader_is_told_the_numbers_of_a_run_and_what_a_plot_draws(visit):
+    tab = visit(data="breast-cancer", solvers="prox-qn;owl-qn", lam="0.005", max_iter="30")
+    tab.button("Run").click()
+    tab.wait_until(lambda: set(tab.states()) == {"finished"}, "both runs")
+    row = tab.page.get_by_role("group", name="prox-qn, ")
+    told = row.get_attribute("aria-label")
+    for field, heading in {"iteration": "iterations", "nnz": "non-zeros", "objective": "objective"}.items():
+        assert f"{heading} {tab.row('prox-qn')[field]}" in told
+    plot = tab.page.get_by_role("figure", name="Plot convergence")
+    assert plot.get_attribute("aria-label").endswith("against CPU time of the run (s): prox-qn, owl-qn")
+
+
 def test_no_style_sheet_of_the_project_sets_what_bokeh_is_kept_from_asking_for():
     sheets = [path.read_text() for path in theme.ASSETS.glob("*.css")]
     assert len(sheets) > 5

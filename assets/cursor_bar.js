@@ -27,6 +27,11 @@ export function render({model}) {
     if (now - sent > 60) { sent = now; send({action: "move", iteration: Number(slider.value)}) }
   })
   slider.addEventListener("change", () => send({action: "move", iteration: Number(slider.value)}))
+  // while the thumb is held it is where the pointer is: answers to earlier moves would pull it back
+  let held = false
+  slider.addEventListener("pointerdown", () => { held = true })
+  const release = () => { held = false }
+  for (const end of ["pointerup", "pointercancel"]) { slider.addEventListener(end, release) }
 
   function place() {
     const head = Math.max(model.state.head ?? 0, 1)
@@ -54,7 +59,7 @@ export function render({model}) {
     root.style.setProperty("--run", state.color ?? "currentColor")
     slider.disabled = !state.label
     slider.max = String(Math.max(state.head ?? 0, 1))
-    slider.value = String(state.iteration ?? 0)
+    if (!held) { slider.value = String(state.iteration ?? 0) }
     fillTrack()
     slider.setAttribute("aria-valuetext", state.text ?? "no run")
     who.replaceChildren(...(state.label ? [element("span", {class: "dot"}), state.label] : []))
@@ -64,7 +69,8 @@ export function render({model}) {
   }
 
   // Keys are the page's wherever the focus is, unless what has it needs them: text, open menus and sliders do, and
-  // tabs and closed menus that were reached by keys: a choice by the pointer leaves the focus there as well. A
+  // tabs and closed menus that were reached by keys: a choice by the pointer leaves the focus there as well. The
+  // cursor's slider does not: moved by itself it would be put back by the answers to its earlier moves. A
   // button keeps Enter alone, so that space never does two things.
   const WRITES = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=gridcell], [role=combobox][aria-expanded=true], [role=option], [role=listbox], [role=menu], [role=menuitem]"
   const CLOSED = "div[role=combobox][aria-expanded=false]:not([aria-disabled=true])"
@@ -80,7 +86,7 @@ export function render({model}) {
     const el = event.composedPath()[0]
     if (event.ctrlKey || event.metaKey || event.altKey || !(el instanceof Element)) { return true }
     const space = event.key === " "
-    return el.matches(WRITES) || el.isContentEditable || el.matches(space ? TICKS : MOVES) ||
+    return el.matches(WRITES) || el.isContentEditable || (el !== slider && el.matches(space ? TICKS : MOVES)) ||
       (tabbing && el.matches(space ? CLOSED : `${CLOSED}, [role=tab]`))
   }
   // Panel's menus open by a click alone

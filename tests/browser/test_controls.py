@@ -32,6 +32,19 @@ def use_keys(tab, where: str) -> None:
         tab.wait_until(lambda state=state: tab.states() == [state], f"{state} by space on {where}")
 
 
+def test_each_press_of_an_arrow_moves_one_iterate_also_on_the_cursor_s_slider(visit):
+    tab = visit(**SMALL | {"max_iter": "40", "tol": "1e-14"})
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == FINISHED, "both runs")
+    slider = tab.page.get_by_label("Iteration under the cursor")
+    tab.page.keyboard.press("Home")
+    tab.wait_until(lambda: slider.input_value() == "0", "the first iterate")
+    slider.focus()
+    for _ in range(20):
+        tab.page.keyboard.press("ArrowRight")
+    tab.wait_until(lambda: slider.input_value() == "20", "twenty iterates")
+
+
 def test_keys_work_wherever_the_focus_is_and_space_does_one_thing(visit):
     tab = visit(**SLOW)
     page = tab.page

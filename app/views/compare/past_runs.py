@@ -52,13 +52,13 @@ class PastRuns(View):
         self._given = on_act is None
         self.list = RunList(sizing_mode="stretch_width")
         self.list.on_message = on_act
-        self._differences = theme.html(
-            sizing_mode="stretch_width", css_classes=["differences"], margin=(12, 0)
-        )
+        self._differences = theme.html(sizing_mode="stretch_width", css_classes=["differences"])
         super().__init__(*shown, **params)
 
     def build(self) -> None:
-        self._body.extend([self.list, self._differences])
+        self._compared = theme.column(self._differences, kind="narrow early")
+        self._compared.visible = False
+        self._body.append(theme.column(theme.column(self.list, kind="broad"), self._compared, kind="across"))
 
     def has_content(self) -> bool:
         return super().has_content() if self._given else bool(self.list.entries or self.list.notice)
@@ -84,6 +84,7 @@ class PastRuns(View):
             body = as_html(heads, rows) if rows else f'<p class="note">{said}</p>'
             text = f"<h2>Differences</h2>{body}"
         self._differences.object = text
+        self._compared.visible = bool(text)
 
 
 def line(

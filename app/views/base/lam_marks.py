@@ -13,8 +13,8 @@ from app.views.base.feed import Records
 from app.views.base.run_events import lam_in_words
 from solvers import Trace, segments
 
-#: Share of the axis that is kept free behind a λ that is written out.
-APART = 0.06
+#: Share of a narrow axis that each character of a λ takes that is written out.
+CHARACTER = 0.03
 #: Pixels from the axis to what is written above it.
 FOOT = 4
 
@@ -45,9 +45,9 @@ class LamMarks:
         found.sort(key=lambda mark: mark[0])
         marks, free = [], -np.inf
         for x, color, lam in found:
-            write = x >= free
-            marks.append((x, color, lam_in_words(lam) if write else "", FOOT))
-            free = x + APART * reach if write else free
+            said = lam_in_words(lam) if x >= free else ""
+            marks.append((x, color, said, FOOT))
+            free = max(free, x + CHARACTER * len(said) * reach)
         put(self.source, columns(self.source, marks))
 
     def show_run(self, trace: Trace) -> None:

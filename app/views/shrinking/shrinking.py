@@ -27,7 +27,7 @@ GROUPS = (
 TEST_LABEL = "{g}  ·  {bound}, {l1} dashed"
 PLAIN_LABEL = "{g}  ·  {l1} dashed"
 #: Weights named in a sentence, at most.
-NAMED = 8
+NAMED = 2
 
 
 class Shrinking(ProbeView):
@@ -47,7 +47,7 @@ class Shrinking(ProbeView):
     def build(self) -> None:
         self.map, self.why = WorkingSetMap(whole=self), WhyLeft(whole=self)
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
-        self._said = theme.said(on_top=True)
+        self._said = theme.said(2, 3, on_top=True)
         self._bars = theme.source("left", "right", "top", "color")
         self._course = theme.source("iteration", "largest", "target")
         self._epochs = theme.source("x0", "x1")

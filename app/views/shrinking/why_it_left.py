@@ -69,7 +69,7 @@ class WhyLeft(ProbeView):
                 theme.html(f"<h2>{self.title}</h2>"), field, align_items="center", gap="16px", margin=0
             )
         )
-        self._said = theme.html()
+        self._said = theme.said(4)
         self._source = theme.source("iteration", *LINES)
         self._moves = theme.source("iteration", "gradient", "fill")
         labels = {"x_label": "iteration", "y_label": "gradient |g|  ·  bound λ − M̂/N  ·  λ"}

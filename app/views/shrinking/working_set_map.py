@@ -7,7 +7,7 @@ from collections.abc import Callable
 from weakref import ref
 
 import numpy as np
-from bokeh.models import CustomJS, CustomJSHover, HoverTool, Label
+from bokeh.models import CustomJS, CustomJSHover, HoverTool
 
 from app import theme
 from app.views.base.lam_marks import LamMarks
@@ -182,11 +182,6 @@ class WorkingSetMap(ProbeView):
         self._fit()
         self._hover = HoverTool(renderers=[drawn], attachment="vertical")
         self.figure.add_tools(self._hover)
-        self._others = Label(
-            x=8, y=0, x_units="screen", text="", text_font_size="0.92em", text_color=theme.GREY, visible=False
-        )
-        self._others.text_baseline = "middle"
-        self.figure.add_layout(self._others)
         self._lam_marks = LamMarks(self.figure)
         args = {"clicked": self._clicked, "source": self._source}
         tell = CustomJS(args=args, code="clicked.data = {layout: [...source.data.layout]}")
@@ -272,13 +267,13 @@ class WorkingSetMap(ProbeView):
         self._extent.data = theme.columns(self._extent, [(0, until + 1, bottom, lines)])
         number = theme.number
         ticks = {line: number(count) for line, count in _ticks(counts).items()}
+        if others:  # beside the band: in it stands what λ was changed to
+            ticks[-room - 0.5 * band] = theme.counted(others, "other", "others").replace(" ", "\n")
         theme.name_ticks(self.figure.yaxis[0], ticks)
         some, every = number(round(counts[-1])), number(others + round(counts[-1]))
         kind, proofs = kind_of(trace), gives_proofs(trace)
         if self._drawn.changed("kind", kind, proofs):
             self._name(kind, proofs)
-        self._others.text = f"{number(others)} others"
-        self._others.y, self._others.visible = -room - 0.5 * band, others > 0
         self._told = (
             f"{some} of {every} {kind.many} were used after iteration 1",
             legend(kind.states(proofs=proofs)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bokeh.models import Image, Label
+from bokeh.models import Image
 
 import solvers
 from app import theme
@@ -70,8 +70,8 @@ def band(view: WorkingSetMap) -> np.ndarray:
 
 
 def others(view: WorkingSetMap) -> str:
-    (label,) = (model for model in view.figure.center if isinstance(model, Label))
-    return label.text
+    labels = view.figure.yaxis[0].major_label_overrides
+    return next((labels[place] for place in labels if place < 0), "").replace("\n", " ")
 
 
 def named(view: WorkingSetMap) -> list[str]:
@@ -126,7 +126,7 @@ def test_the_map_has_those_used_after_the_first_iteration_and_the_others_as_one_
     assert others(view) == "4 others"
     assert "4 of 8 weights" in text(view)
     texts = view.figure.yaxis[0].major_label_overrides
-    assert texts == {0.0: "0", 1.0: "1", 2.0: "2"}
+    assert {place: text for place, text in texts.items() if place >= 0} == {0.0: "0", 1.0: "1", 2.0: "2"}
 
 
 def test_the_future_is_not_drawn(trace):
@@ -319,11 +319,9 @@ def test_many_returned_weights_are_named_a_few_and_counted(trace):
     entry["returned"] = np.arange(8)
     words = said(at(trace, 4))
     assert "8 weights return" in words
-    assert "had missed: 0 (&lt;a&gt;), 1 (&lt;b&gt;), " in words
-    assert words.count("&lt;") == 8
-    entry["returned"] = np.arange(8).repeat(2)
-    assert "7 (&lt;h&gt;)" not in said(at(trace, 4))
-    assert " and 8 more." in said(at(trace, 4))
+    assert "had missed: 0 (&lt;a&gt;), 1 (&lt;b&gt;) and 6 more." in words
+    entry["returned"] = np.arange(2)
+    assert "had missed: 0 (&lt;a&gt;), 1 (&lt;b&gt;)." in said(at(trace, 4))
 
 
 def test_a_click_on_any_plot_over_iterations_places_the_cursor(trace):

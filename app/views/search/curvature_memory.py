@@ -127,12 +127,24 @@ class Memory(Plots, ProbeView):
     def has_content(self) -> bool:
         return any(len(t) and int(t.memory_pairs.max(initial=-1)) >= 0 for t in self.traces)
 
+    def seen(self) -> tuple[int, Seen] | None:
+        """Return the pairs at the cursor; where they have just been cleared, the last that there were."""
+        here = super().seen()
+        if here is None or len(here[1]["SS"]):
+            return here
+        before = reversed(self.chosen.probes.entries(self.probe.name))
+        return next((one for one in before if one[0] < here[0] and len(one[1]["SS"])), here)
+
+    def draw(self) -> None:
+        super().draw()
+        if (found := self.seen()) is not None:
+            self._said.object = self._sentence(*found)
+
     def draw_nothing(self) -> None:
         self._said.object = self.unobserved()
         self._at_cursor.visible = False
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
-        self._said.object = self._sentence(iteration, seen)
         # an epoch may clear the pairs: figures that went with them would move the page
         self._at_cursor.visible = True
         SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
@@ -156,14 +168,7 @@ class Memory(Plots, ProbeView):
         held = "Q has" if seen["inner_iterations"] >= 0 else "S and Y have"
         said = f"<p><b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "
         if not pairs:
-            before = trace.probes.last(self.probe.name, iteration - 1)
-            cleared = before is not None and len(before[1]["SS"])
-            more = (
-                "; those of the iterate before have been cleared: step back (←) to see them"
-                if cleared
-                else ""
-            )
-            return f"{said}no pairs, B = B₀{more}.</p>"
+            return f"{said}no pairs, B = B₀.</p>"
         said += f"{theme.counted(pairs, 'pair')}; {held} {number(2 * pairs)} columns of "
         said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
         if size is not None and rows < size:
@@ -171,7 +176,9 @@ class Memory(Plots, ProbeView):
             said += f", instead of {number(whole, 3)} MB for all {number(size)} weights"
         if "gram" not in seen:
             said += "; for so many the eigenvalues of B are not computed"
-        return said + ".</p>"
+        here = super().seen()[0]
+        cleared = f" The pairs were cleared by iteration {number(here)}." if here != iteration else ""
+        return f"{said}.{cleared}</p>"
 
 
 def _picture(values: np.ndarray) -> dict[str, list]:

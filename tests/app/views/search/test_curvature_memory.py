@@ -98,13 +98,15 @@ def test_without_pairs_it_says_so_and_its_figures_stay_without_data(trace):
         assert len(drawn(figures(view)[f"memory-{name}"], "image").data["image"]) == 0
 
 
-def test_where_the_pairs_have_been_cleared_it_says_where_they_are_seen(trace):
+def test_where_the_pairs_have_been_cleared_the_last_that_there_were_are_shown(trace):
     none = np.zeros(D)
     trace.probes.observe(Iterate(4, w=none, gamma=0.5, working_set=D, live={"memory": PairMemory(10)}))
     view = at(trace, 4)
-    assert "step back (←) to see them" in said(view)
+    assert "at iteration 3: 2 pairs" in said(view).replace("</b>", "")
+    assert "The pairs were cleared by iteration 4." in said(view)
+    assert len(drawn(figures(view)["memory-cosines"], "cosine").data["cosine"]) == 2
     view.cursor.place(trace, 3)
-    assert "2 pairs" in said(view)
+    assert "cleared" not in said(view)
 
 
 def test_pairs_too_long_for_the_observer_have_no_eigenvalues_and_it_says_so(trace):

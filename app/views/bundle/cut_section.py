@@ -18,7 +18,7 @@ from app.views.base.plot import menu
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import at_once
 from app.views.bundle.cut_weights import LEAST
-from solvers import CUTS, Problem
+from solvers import CUTS, Problem, Trace
 from solvers.probes.cut_models import Slices, lowest, sliced
 from solvers.runs.segments import problem_at
 
@@ -68,6 +68,33 @@ class Curve:
         return t if away <= ON_LINE * np.linalg.norm(self.d) else np.nan
 
 
+def line_of(
+    trace: Trace, along: str, iteration: int, seen: Seen
+) -> tuple[object, np.ndarray, np.ndarray] | None:
+    """Return a line w + t d, and what it depends on; None where its ends are the same."""
+    first, start = trace.probes.last(CUTS.name, 0)
+    last, newest = next((k, s) for k, s in reversed(trace.probes.entries(CUTS.name)) if "w" in s)
+    if along == "start":
+        ends = [(first, start["w"], last, newest["w"]), (first, start["w"], first, lowest(start))]
+    else:
+        ends = [(iteration, seen["w"], iteration, lowest(seen)), (first, start["w"], last, newest["w"])]
+    for one, w, other, end in ends:
+        d = end - w
+        if np.linalg.norm(d) > APART * (np.linalg.norm(w) + np.linalg.norm(end)):
+            return (ref(trace), along, one, other), w, d
+    return None
+
+
+def drawn_ends(trace: Trace, along: str, iteration: int) -> np.ndarray | None:
+    """Return the ends of the part of a line that is drawn, (2, n); None where the run has no such line."""
+    found = trace.probes.last(CUTS.name, iteration)
+    line = line_of(trace, along, *found) if found is not None and "A" in found[1] else None
+    if line is None:
+        return None
+    _, w, d = line
+    return np.stack([w + t * d for t in WINDOWS[along]])
+
+
 class CutSection(ProbeView):
     """f on a line, and below it the cuts that a bundle method had made up to the cursor, and their maximum,
     the model. The line goes from the start to the best point of the run, and stays while the cursor moves; or
@@ -79,8 +106,6 @@ class CutSection(ProbeView):
 
     along: str = param.Selector(default="start", objects=list(LINES.values()), doc="the line")
     shown: str = param.Selector(default="f", objects=list(SHOWN.values()), doc="f, or its loss part alone")
-    height: int = param.Integer(default=280, doc="pixels")
-    choose: bool = param.Boolean(default=True, doc="whether line and function can be chosen from menus")
 
     def build(self) -> None:
         self._busy = False
@@ -88,15 +113,14 @@ class CutSection(ProbeView):
         self.sources = {name: theme.source("t", "f") for name in SOURCES}
         self._legend = theme.html()
         self.figure = self._make_figure()
-        if self.choose:
-            menus = [menu("Line", self.param.along, LINES, 150), menu("Draw", self.param.shown, SHOWN, 140)]
-            self._head.append(theme.column(theme.html(f"<h2>{self.title}</h2>"), *menus, kind="line"))
+        menus = [menu("Line", self.param.along, LINES, 150), menu("Draw", self.param.shown, SHOWN, 140)]
+        self._head.append(theme.column(theme.html(f"<h2>{self.title}</h2>"), *menus, kind="line"))
         pane = theme.pane(self.figure)
         self._body.extend([pane, self._legend])
         self.param.watch(lambda *events: self.update(), ["along", "shown"])
 
     def _make_figure(self) -> Any:
-        plot = theme.plot(self.id, x_label=ENDS[self.along], y_label=self.shown, height=self.height)
+        plot = theme.plot(self.id, x_label=ENDS[self.along], y_label=self.shown, height=280)
         plot.x_range.range_padding = 0.0
         plot.y_range.range_padding = 0.12
         grey = {"line_color": theme.GREY}
@@ -129,7 +153,7 @@ class CutSection(ProbeView):
             return "The problem has too many weights to keep its cuts: only their weights α are drawn."
         if self.chosen.problem is None:
             return "This run's problem is not in memory: only the weights α of its cuts are drawn."
-        if self._line(*found) is None:
+        if line_of(self.chosen, self.along, *found) is None:
             return "The run has not moved yet, so there is no line to draw along."
         return ""
 
@@ -138,7 +162,7 @@ class CutSection(ProbeView):
 
     def draw(self) -> None:
         iteration, seen = self.seen()
-        mark, w, d = self._line(iteration, seen)
+        mark, w, d = line_of(self.chosen, self.along, iteration, seen)
         if self._curve is not None and self._curve[0] == mark:
             self._show(iteration, seen, self._curve[1], mark)
         elif not self._busy:
@@ -155,29 +179,6 @@ class CutSection(ProbeView):
             return
         self._curve = mark, curve
         self.update()
-
-    def _line(self, iteration: int, seen: Seen) -> tuple[object, np.ndarray, np.ndarray] | None:
-        """Return a line w + t d, and what it depends on; None where its ends are the same."""
-        trace = self.chosen
-        first, start = trace.probes.last(CUTS.name, 0)
-        last, newest = next((k, s) for k, s in reversed(trace.probes.entries(CUTS.name)) if "w" in s)
-        if self.along == "start":
-            ends = [(first, start["w"], last, newest["w"]), (first, start["w"], first, lowest(start))]
-        else:
-            ends = [(iteration, seen["w"], iteration, lowest(seen)), (first, start["w"], last, newest["w"])]
-        for one, w, other, end in ends:
-            d = end - w
-            if np.linalg.norm(d) > APART * (np.linalg.norm(w) + np.linalg.norm(end)):
-                return (ref(trace), self.along, one, other), w, d
-        return None
-
-    @property
-    def line(self) -> np.ndarray | None:
-        """Return the ends of the part of the line that is drawn, (2, n); None where nothing is."""
-        if not self.visible or self._curve is None or not self.has_content():
-            return None
-        curve = self._curve[1]
-        return np.stack([curve.w + t * curve.d for t in curve.t[[0, -1]]])
 
     def _show(self, iteration: int, seen: Seen, curve: Curve, mark: object) -> None:
         if not self._drawn.changed("picture", self.chosen, iteration, mark, self.shown):

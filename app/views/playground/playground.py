@@ -18,7 +18,7 @@ from app.views.base.plot import SCALES, menu
 from app.views.base.probe_view import Seen
 from app.views.base.problem_view import ProblemView
 from app.views.base.view import placed
-from app.views.bundle.cut_section import CutSection
+from app.views.bundle.cut_section import drawn_ends
 from app.views.convergence.convergence import Convergence
 from app.views.playground.playground_landscape import Landscape, Window
 from app.views.playground.playground_marks import Marks, vector
@@ -26,9 +26,9 @@ from app.views.playground.playground_plane import Plane
 from solvers import CUTS, PLANE, Problem, Trace
 
 #: Pixels.
-HEIGHT, BESIDE, SECTION = 440, 190, 190
-#: Lines of what is said at the cursor, beside a section as well, and in a narrow window, which is scrolled.
-LINES, FEWER, NARROW = 7, 3, 12
+HEIGHT, BESIDE = 440, 190
+#: Lines of what is said at the cursor, and in a narrow window, which is scrolled.
+LINES, NARROW = 7, 12
 #: Points of a trajectory, at most.
 POINTS = 1500
 #: How far from the origin an iterate may be to be in the first window, in units of the start's distance.
@@ -52,8 +52,8 @@ KEY = (
     "ellipse of all steps with the same pᵀB⁻¹p, B its estimate of the inverse Hessian. Lengths of arrows "
     "are relative."
 )
-#: Beside the section of a bundle method, which has no direction of its own.
-CUT_KEY = f"{GROUND}. Dashed: the line on which f and its cuts are drawn here."
+#: Of a bundle method, which has no direction of its own.
+CUT_KEY = f"{GROUND}. Dashed: the line on which the tab Bundle draws f and its cuts."
 
 
 class Heights(Convergence):
@@ -71,7 +71,7 @@ class Playground(ProblemView):
     """Contours and kinks of a function of two variables, and the trajectories of all runs on it up to the
     cursor, or as far as they are while it follows or is at the end of its run. At the cursor's iterate: the
     subgradients there, the solver's convex combination of them and its direction, and its matrix B as an
-    ellipse. Of a bundle method the function and its cuts on a line of the plane.
+    ellipse. Of a bundle method the line on which its cuts are drawn.
 
     A click chooses the start, the data's option ``start``.
     """
@@ -95,12 +95,10 @@ class Playground(ProblemView):
         self._how = theme.html()
         self._said = theme.said(LINES, NARROW)
         objective = Heights(whole=self, x="iteration", measure="objective", height=BESIDE)
-        self.section = CutSection(whole=self, height=SECTION, choose=False)
-        self.section.visible = False
         fit = menu("Window", self.param.fit, FITS, width=150)
         row = theme.column(self._how, fit, kind="line")
         picture = theme.column(row, theme.pane(self.plane.figure), kind="broad plane")
-        beside = theme.column(objective, self.section, self._said, kind="narrow")
+        beside = theme.column(objective, self._said, kind="narrow")
         self._body.append(theme.column(picture, beside, kind="across"))
         self.plane.figure.on_event(Tap, self._picked)
         self.plane.figure.on_event(RangesUpdate, self._ranged)
@@ -111,10 +109,8 @@ class Playground(ProblemView):
         self._draw_runs(problem)
         self._draw_ground(problem)
         self._draw_marks(problem)
-        self.section.visible = cut = self.section.has_content()
-        self._said.styles = {**self._said.styles, "--lines": str(FEWER if cut else LINES)}
         super().draw()
-        line = self.section.line
+        line = None if self.chosen is None else drawn_ends(self.chosen, "start", self.cursor.iteration)
         self.plane.show("line", *(() if line is None else line.T))
 
     # the runs

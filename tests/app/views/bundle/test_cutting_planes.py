@@ -43,9 +43,14 @@ def columns(view: CutSection, name: str) -> np.ndarray:
     return np.stack([data["t"], data["f"]])
 
 
+def straight_ends(view: CutSection) -> np.ndarray:
+    """The ends of the line that is drawn."""
+    return section_module.drawn_ends(view.chosen, view.along, view.cursor.iteration)
+
+
 def straight(view: CutSection) -> tuple[np.ndarray, np.ndarray]:
-    """The line w + t d that is drawn, of which the view tells the ends."""
-    t, (first, last) = columns(view, "curve")[0], view.line
+    """The line w + t d that is drawn."""
+    t, (first, last) = columns(view, "curve")[0], straight_ends(view)
     d = (last - first) / (t[-1] - t[0])
     return first - t[0] * d, d
 
@@ -229,17 +234,11 @@ def test_a_run_without_cuts_has_a_hint():
     assert "Run a bundle method" in hint(view)
 
 
-def test_the_playground_shows_the_section_of_a_bundle_run_alone_and_its_line_in_the_plane():
+def test_the_playground_draws_the_line_of_a_bundle_run_in_its_plane():
     bundle, other = run("plane", "ls-bmrm"), run("plane", "sublbfgs")
     view = Playground([bundle, other], at(bundle, 3))
-    assert view.section.visible
-    ends = np.stack(
-        [view.plane.sources["line"].data["across"], view.plane.sources["line"].data["up"]], axis=1
-    )
-    np.testing.assert_allclose(ends, view.section.line)
+    line = view.plane.sources["line"]
+    ends = np.stack([line.data["across"], line.data["up"]], axis=1)
+    np.testing.assert_allclose(ends, straight_ends(CutSection([bundle], at(bundle, 3))))
     view.cursor.place(other, 1)
-    assert not view.section.visible
-    assert [len(column) for column in view.plane.sources["line"].data.values()] == [0, 0]
-    view.cursor.place(bundle, 3)
-    assert view.section.visible
-    assert columns(view.section, "model").size
+    assert [len(column) for column in line.data.values()] == [0, 0]

@@ -22,7 +22,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
-from app.page.tabs.tab_bar import MORE, TabBar, group_of
+from app.page.tabs.tab_bar import MORE, UNUSED, TabBar, group_of
 from app.settings.experiment import Experiment
 from app.stories import stories
 from app.views import TABS
@@ -212,7 +212,7 @@ class Visit:
             self.page.get_by_role("tab", name=title, exact=True),
             self.page.get_by_role("tablist").nth(1),
         )
-        groups = [group_of(view), MORE]
+        groups = [group_of(view), UNUSED]
         if self.page.get_by_role("tab", name=groups[0], exact=True).count() == 0:
             groups.insert(0, MORE)  # a story opens with its own tabs alone
         for group in groups:

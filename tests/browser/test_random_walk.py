@@ -171,7 +171,7 @@ class Walker:
         there = set(self.tab.page.get_by_role("tab").all_inner_texts())
         title = next(
             name
-            for name in self._shuffled("tab", [*TITLES, *GROUPS, tab_bar.STORY, tab_bar.MORE])
+            for name in self._shuffled("tab", [*TITLES, *GROUPS, tab_bar.STORY, tab_bar.UNUSED, tab_bar.MORE])
             if name in there
         )
         self._click("tab", title, self.tab.page.get_by_role("tab", name=title, exact=True))

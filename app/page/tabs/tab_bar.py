@@ -15,7 +15,9 @@ from app.stories import Story
 from app.views import View
 
 #: Groups that are not in :data:`.views.GROUPS`: of plug-ins, and of views that have nothing to show.
-PLUGINS, MORE = "Plug-ins", "More"
+PLUGINS, UNUSED = "Plug-ins", "Not applicable"
+#: The tab that opens all groups next to a story's own.
+MORE = "More"
 #: The group of the views that a story uses.
 STORY = "This story"
 
@@ -59,8 +61,8 @@ class Line(pmui.TabMenu):
 
 class TabBar(Viewer):
     """Chooses a view by its id (``chosen``). Views that fit stand in their groups; the others stand under
-    *More*, each with the sentence that says what it needs. A story opens with its own views alone, and *More*
-    then opens the groups beside them."""
+    *Not applicable*, each with the sentence that says what it needs. A story opens with its own views alone,
+    and *More* then opens the groups beside them."""
 
     chosen: str = param.String(default=views.Shrinking.id, doc="id of the view that is shown")
 
@@ -85,15 +87,15 @@ class TabBar(Viewer):
     def offer(
         self, fitting: Iterable[type[View]], *, own: Iterable[type[View]] = (), stay: bool = False
     ) -> None:
-        """Put these views into their groups, all others under *More*, and a story's ``own`` before them. The
-        chosen view goes to *More* too, as where runs are on the page that it shows (``stay``); else one that
-        fits takes its place."""
+        """Put these views into their groups, all others under *Not applicable*, and a story's ``own`` before
+        them. The chosen view goes there too, as where runs are on the page that it shows (``stay``); else one
+        that fits takes its place."""
         own = set(own)
         self._fitting, self._own = set(fitting), [view for view in views.TABS.values() if view in own]
-        fitted = self._groups and self._group != MORE
+        fitted = self._groups and self._group != UNUSED
         if not self._arrange():
             return
-        if fitted and self._group == MORE and not stay:
+        if fitted and self._group == UNUSED and not stay:
             beside = self._groups.get(group_of(views.TABS[self.chosen])) or next(iter(self._groups.values()))
             self.chosen = beside[0].id
         self._show()
@@ -104,10 +106,10 @@ class TabBar(Viewer):
         groups: dict[str, list[type[View]]] = {STORY: self._own} if self._own else {}
         for view in views.TABS.values():
             if not (self._own and self._folded):
-                groups.setdefault(group_of(view) if view in self._fitting else MORE, []).append(view)
+                groups.setdefault(group_of(view) if view in self._fitting else UNUSED, []).append(view)
             elif view not in self._own:
                 groups.setdefault(MORE, []).append(view)
-        order = [name for name in (STORY, *views.GROUPS, PLUGINS, MORE) if name in groups]
+        order = [name for name in (STORY, *views.GROUPS, PLUGINS, UNUSED, MORE) if name in groups]
         groups, before = {name: groups[name] for name in order}, self._groups
         self._groups = groups
         return groups != before
@@ -127,7 +129,7 @@ class TabBar(Viewer):
         names, name = list(self._groups), self._group
         group, self._seen[name] = self._groups[name], self.chosen
         self._top.show([{"label": other} for other in names], names.index(name))
-        about = [{"tooltip": view.hint} if name == MORE else {} for view in group]
+        about = [{"tooltip": view.hint} if name == UNUSED else {} for view in group]
         tabs = [{"label": view.title} | more for view, more in zip(group, about, strict=True)]
         self._below.show(tabs, group.index(views.TABS[self.chosen]))
 

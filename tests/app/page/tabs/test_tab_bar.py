@@ -8,7 +8,7 @@ from panel.models.esm import DataEvent
 
 import solvers
 from app import views
-from app.page.tabs.tab_bar import MORE, PLUGINS, STORY, TabBar, used_by
+from app.page.tabs.tab_bar import MORE, PLUGINS, STORY, UNUSED, TabBar, used_by
 from app.settings.recipe import Recipe
 from app.stories import stories
 from app.views import GROUPS, TABS, View
@@ -57,9 +57,9 @@ def test_a_group_shows_its_views_and_what_was_chosen_there_last(bar, top, below)
     assert (bar.chosen, below.active) == ("line-search", 2)
 
 
-def test_what_has_nothing_to_show_stands_under_more_with_what_it_needs(bar, top, below):
+def test_what_has_nothing_to_show_stands_apart_with_what_it_needs(bar, top, below):
     bar.offer(fitting("fista-cst"))
-    assert tabs(top) == [*GROUPS, MORE]
+    assert tabs(top) == [*GROUPS, UNUSED]
     top.active = len(GROUPS)
     there = {item["label"]: item["tooltip"] for item in below.items}
     assert set(there) == {"Phases", "Shrinking", "Memory", "Line search", "Bundle", "Race", "Rules"}
@@ -78,7 +78,7 @@ def test_a_view_of_runs_that_are_there_stays_when_it_no_longer_fits(bar, top, be
     bar.chosen = "line-search"
     bar.offer(fitting("fista-cst"), stay=True)
     assert bar.chosen == "line-search"
-    assert tabs(top)[top.active] == MORE
+    assert tabs(top)[top.active] == UNUSED
     bar.offer(fitting("prox-qn", "owl-qn"))
     assert tabs(top)[top.active] == "Inside the solver"
     assert tabs(below)[below.active] == "Line search"
@@ -129,7 +129,7 @@ def test_a_story_opens_with_its_tabs_alone_and_more_opens_the_others(storied, to
     below.active = 1
     assert storied.chosen == "events"
     top.active = 1
-    assert tabs(top) == [STORY, *GROUPS, MORE]
+    assert tabs(top) == [STORY, *GROUPS, UNUSED]
     assert tabs(top)[top.active] == "Progress"
     assert storied.chosen == views.Steps.id
     reached = {TABS[storied.chosen].title}

@@ -61,6 +61,7 @@ class Optimum:
         self._known: dict[str, float] = {}
         self._gaps: dict[str, float | None] = {}
         self._refused: dict[str, str] = {}
+        self._unbounded: set[str] = set()  # problems that have no f*, as a run on them has found
         self._asked: set[str] = set()
         self._worker: Worker | None = None
         self._solving = ""
@@ -92,7 +93,10 @@ class Optimum:
                     self._runs.setdefault(part.key, _Sought(run, part.lam))
                 if part.f_star is not None:
                     self._known[part.key] = part.f_star
-            if run.problem is not None and run.state == "finished" and run.trace.status != "unbounded":
+            if run.trace.status == "unbounded":
+                self._unbounded.add(parts[-1].key)
+                self._refused[parts[-1].key] = "f is unbounded below, so there is no f*"
+            elif run.problem is not None and run.state == "finished":
                 ended |= {parts[0].key, parts[-1].key}
         for run in begun:
             learn(run.trace, self._known)
@@ -126,8 +130,8 @@ class Optimum:
 
     def _show(self) -> None:
         self.text.object = self._sentence()
-        self.button.visible = bool(self._missing)
-        if self._missing:
+        self.button.visible = not self._unbounded.issuperset(self._missing)
+        if self.button.visible:
             self.button.label = "Give up" if self._at_work else "Find f*"
 
     def _sentence(self) -> str:
@@ -158,8 +162,9 @@ class Optimum:
             self._refused |= dict.fromkeys(self._missing, "f* not known")
             self._worker.stop()
         else:
-            self._asked.update(self._missing)
-            for key in self._missing:
+            wanted = set(self._missing) - self._unbounded
+            self._asked |= wanted
+            for key in wanted:
                 self._refused.pop(key, None)
         self._session.tick()
 

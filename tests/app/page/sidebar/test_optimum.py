@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+import datasets
 import solvers
 from app.page.sidebar.optimum import Optimum
 from app.runs import reference
@@ -52,12 +53,12 @@ def solving(monkeypatch):
     return solving
 
 
-def run_of(problem, label="", **stopping):
+def run_of(problem, label="", solver="prox-gd", **stopping):
     stopping = {"tol": 1e-2} | stopping
     return partial(
         LiveRun,
         make_problem=lambda worker: problem,
-        solver=solvers.make_solver("prox-gd"),
+        solver=solvers.make_solver(solver),
         label=label or problem.penalty.id,
         stopping=lambda problem: Stopping(**stopping),
     )
@@ -105,6 +106,16 @@ def test_the_button_stays_while_f_star_of_any_problem_is_not_known(
     press(optimum.button)
     wait_until(lambda: (session.tick(), optimum.text.object == "f* known for 2 of 2 problems")[1])
     assert not shown(optimum)
+
+
+def test_f_star_of_a_function_without_a_minimum_is_not_offered(session, optimum, solving, wait_until):
+    problem = solvers.make_problem(datasets.load("toy-wolfe"))
+    race(session, [run_of(problem, "falls", "subbfgs", tol=None, max_iter=50)], wait_until)
+    session.tick()
+    assert session.traces[0].status == "unbounded"
+    assert optimum.text.object == "f is unbounded below, so there is no f*"
+    assert not shown(optimum)
+    assert solving.asked == []
 
 
 def test_clear_ends_the_search_and_the_next_problem_gets_its_own(

@@ -36,19 +36,30 @@ def counted(n: int, one: str, many: str = "") -> str:
 
 def aligned(values: Sequence[float | None]) -> list[str]:
     """Write numbers of one column: with as many decimals each as give six significant digits to the
-    smallest, so that the points of right-aligned texts stand below each other; all with exponents if one of
-    them needs it or if the largest would be long."""
+    smallest, so that the points of right-aligned texts stand below each other. Where one needs an exponent,
+    or the largest would be long, each has six significant digits, and those alone exponents that need it."""
     sizes = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
     if not sizes:
         return [number(v) for v in values]
-    decimals = max(ALIGNED - 1 - math.floor(math.log10(min(sizes))), 0)
-    whole = max(math.floor(math.log10(max(sizes))) + 1, 1)
-    plain = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and whole + decimals <= ALIGNED + 4
-    form = f",.{decimals}f" if plain else f".{ALIGNED - 1}e"
-    return [
-        "–" if v is None or not math.isfinite(v) else _written(f"{v:{form}}") if plain or v else "0"
-        for v in values
-    ]
+    decimals, whole = _decimals(min(sizes)), math.floor(math.log10(max(sizes))) + 1
+    alike = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and max(whole, 1) + decimals <= ALIGNED + 4
+    return [_aligned(v, decimals if alike else None) for v in values]
+
+
+def _decimals(size: float) -> int:
+    """Return how many decimals give a number of this size six significant digits."""
+    return max(ALIGNED - 1 - math.floor(math.log10(size)), 0)
+
+
+def _aligned(value: float | None, decimals: int | None) -> str:
+    """Write a number with so many decimals; without any given with six significant digits."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if decimals is None and value == 0:
+        return "0"
+    if decimals is None and not LEAST_PLAIN <= abs(value) < MOST_PLAIN:
+        return _written(f"{value:.{ALIGNED - 1}e}")
+    return _written(f"{value:,.{_decimals(abs(value)) if decimals is None else decimals}f}")
 
 
 def _written(text: str, *, short: bool = False) -> str:

@@ -15,6 +15,8 @@ from solvers import Names
 
 #: Outputs whose pictures are drawn, at most, and pairs of pixels drawn for each.
 OUTPUTS, PAIRS = 40, 3
+#: What an axis below pictures says of them.
+SIGNS = "{}  ·  blue above zero, orange below"
 #: How many times as wide as high the pictures are together.
 ASPECT = 1.6
 #: Labels that are upright below a matrix have so many letters; beside it stand so many labels, below it so
@@ -53,7 +55,7 @@ class Pictures:
         )
         self.figure = plot = theme.plot(
             name,
-            x_label="pixels, strongest pairs  ·  blue above zero, orange below",
+            x_label=SIGNS.format("pixels"),
             y_label="",
             height=260,
             match_aspect=True,
@@ -103,6 +105,8 @@ class Pictures:
                 told = f"{names.feature(int(features[k]))} for {named[c]}"
                 lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1], told, values[k]))
         self._pairs.data = theme.columns(self._pairs, lines)
+        drawn = "pixels, strongest pairs" if lines else "pixels"
+        self.figure.xaxis[0].axis_label = SIGNS.format(drawn)
 
 
 class Transitions:

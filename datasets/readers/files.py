@@ -10,6 +10,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +19,8 @@ from ..limits import MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_SMALL_BYTES
 from ..store import Progress, open_regular
 
 CHUNK = 1 << 22
+SAMPLED = 1000
+"""Lines that tell the format of a file."""
 DAMAGED = (
     EOFError,
     ValueError,
@@ -29,6 +32,7 @@ DAMAGED = (
 )
 """What unpacking a damaged file raises; names inside an archive that are no UTF-8 are a ValueError."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def chunks(
@@ -74,7 +78,7 @@ def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
         return lzma.LZMAFile(raw)
     if suffix == ".zip":
         archive = zipfile.ZipFile(raw)
-        names = [name for name in archive.namelist() if not name.endswith("/")]
+        names = [name for name in archive.namelist() if not _by_the_system(name)]
         if member is None and len(names) != 1:
             raise DataError(f"{path.name} holds {len(names)} files: give one with a single file inside.")
         name = member or names[0]
@@ -82,6 +86,12 @@ def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
             raise DataError(f"{path.name} has no {name} inside: get the original file.")
         return archive.open(name)
     return raw
+
+
+def _by_the_system(name: str) -> bool:
+    """Tell whether an entry of a zip is a folder, or a file that macOS or Windows adds."""
+    parts = name.split("/")
+    return "__MACOSX" in parts or parts[-1].startswith("._") or parts[-1] in ("", ".DS_Store", "Thumbs.db")
 
 
 def read_bytes(path: Path, *, progress: Progress | None = None) -> bytes:
@@ -93,15 +103,21 @@ def line_blocks(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> Iterator[bytes]:
     """Return the content in pieces of whole lines, a byte order mark left out; the last line may lack its
-    end.
+    end. Lines that end with a carriage return alone get a line feed in its place.
 
-    Raises DataError as `chunks`, for a line that is too long, too many lines and NUL bytes, which no text
-    has.
+    Raises DataError as `chunks`, for a line that is too long, too many lines, UTF-16 and NUL bytes, which no
+    other text has.
     """
-    rest, lines = b"", 0
+    rest, lines, returns = b"", 0, False
     for number, chunk in enumerate(chunks(path, limit=limit, progress=progress, member=member)):
         if number == 0:
             chunk = chunk.removeprefix(BYTE_ORDER_MARK)
+            if chunk.startswith(UTF_16_MARKS):
+                raise DataError(f"{path.name} is in UTF-16: save it as UTF-8.")
+            # the last byte may be the first half of a CRLF
+            returns = b"\n" not in chunk and b"\r" in chunk[:-1]
+        if returns:
+            chunk = chunk.replace(b"\r", b"\n")
         if b"\0" in chunk:
             line = lines + (rest + chunk[: chunk.index(b"\0")]).count(b"\n") + 1
             raise DataError(f"{path.name}, line {line}: there is a NUL byte; give a text file.")
@@ -129,6 +145,11 @@ def numbered_lines(
     """Return the lines without their ends, each with its number, from 1 on. Errors as `line_blocks`."""
     blocks = line_blocks(path, limit=limit, progress=progress, member=member)
     return enumerate((row for block in blocks for row in block.removesuffix(b"\n").split(b"\n")), 1)
+
+
+def first_lines(path: Path, *, member: str | None = None) -> list[bytes]:
+    """Return the first lines of a file, at most SAMPLED, without their ends. Errors as `line_blocks`."""
+    return [row.removesuffix(b"\r") for _, row in islice(numbered_lines(path, member=member), SAMPLED)]
 
 
 def decoded(path: Path, number: int, row: bytes) -> str:

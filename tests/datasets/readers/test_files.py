@@ -71,6 +71,30 @@ def test_a_zip_of_several_files_needs_the_name_of_one(tmp_path):
         list(files.chunks(path, member="three.txt"))
 
 
+def test_what_macos_and_windows_add_to_a_zip_is_left_out(tmp_path):
+    path = tmp_path / "mac.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/", b"")
+        archive.writestr("data/one.txt", b"1")
+        for name in ("__MACOSX/data/._one.txt", "__MACOSX/._data", "data/.DS_Store", "._x", "data/Thumbs.db"):
+            archive.writestr(name, b"\0\5\x16\7")
+    assert files.read_bytes(path) == b"1"
+
+
+@pytest.mark.parametrize("chunk", [20, 24, 1 << 22])
+def test_lines_that_end_with_a_return_alone_are_lines(written, monkeypatch, chunk):
+    monkeypatch.setattr(files, "CHUNK", chunk)
+    text = b"".join(b"line %02d\r" % i for i in range(30)) + b"end"
+    rows = [row for _, row in files.numbered_lines(written(text))]
+    assert rows == text.split(b"\r")
+
+
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_refused_by_its_name(written, mark):
+    with pytest.raises(DataError, match=r"file\.txt is in UTF-16: save it as UTF-8"):
+        files.read_lines(written("\ufeffa\tb\n".encode(mark)))
+
+
 def test_blocks_are_whole_lines(written, monkeypatch):
     monkeypatch.setattr(files, "CHUNK", 8)
     text = b"\xef\xbb\xbf" + b"".join(b"line %d\r\n" % i for i in range(50)) + b"end"

@@ -74,7 +74,8 @@ def conll2002(request: Request) -> Content:
     """Named entities in Spanish (esp) or Dutch (ned): training part and testa or testb."""
     language, test = request.options["language"], request.options["test"]
     members = [f"conll2002/{language}.train", f"conll2002/{language}.{test}"]
-    return _content(request, [(request.paths[0], member) for member in members])
+    # the set has its lines between documents inside sentences, and results are known with them
+    return _content(request, [(request.paths[0], member) for member in members], documents=True)
 
 
 def conll2000(request: Request) -> Content:
@@ -87,8 +88,9 @@ def own(request: Request) -> Content:
     return _content(request, [(path, None) for path in request.paths])
 
 
-def _content(request: Request, files: list[tuple[Path, str | None]]) -> Content:
-    parts = [read(path, member=member, progress=request.progress) for path, member in files]
+def _content(request: Request, files: list[tuple[Path, str | None]], *, documents: bool = False) -> Content:
+    progress = request.progress
+    parts = [read(path, member=member, documents=documents, progress=progress) for path, member in files]
     if len({len(part.columns) for part in parts}) != 1:
         raise DataError(f"{files[1][0].name} has another number of fields than {files[0][0].name}.")
     kinds = templates(request.options["features"], len(parts[0].columns) - 2)

@@ -13,7 +13,7 @@ import solvers
 N = 60_000
 TEXTS = {
     "svmlight": "".join(f"{i} {i}:1\n" for i in range(1, N)),
-    "columns": "".join(f"w{i} T{i}\n" for i in range(N)),
+    "columns": "".join(f"w{i} T{i}\n" for i in range(N)) + "\nw T0\n",
 }
 
 

@@ -1,0 +1,37 @@
+"""Formats that are known by sight and are not read here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+MARKUP = re.compile(rb"\s*<(\?xml|!doctype|html)", re.IGNORECASE)
+ARFF_HEAD, ARFF_KEYWORD = re.compile(rb"@(relation|attribute)\s", re.IGNORECASE), re.compile(rb"[@%]")
+#: A namespace of Vowpal Wabbit's begins a field, or follows a tag.
+NAMESPACE = re.compile(rb"(?:^|\s)'?[^\s|']*\|(?:\s|$)|(?:^|\s)(?:'[^\s|]*)?\|")
+#: A feature with a name, as CRFsuite has it.
+NAMED = re.compile(rb"\S*[=:]\S*|__\w+__")
+
+
+def of_another_format(rows: Sequence[bytes]) -> str | None:
+    """Return what the first lines of a file say of a format that is not read here, and what to do; None where
+    they do not say so. Lines without text are left out of ``rows``."""
+    if not rows:
+        return None
+    if MARKUP.match(rows[0]):
+        return "is a page of HTML or XML: get the data themselves"
+    if all(row.lstrip()[:1] in (b"{", b"[") for row in rows) or rows[0].strip() in (b"{", b"[", b"[{"):
+        return "is JSON: save it as CSV"
+    head = [row for row in rows if not row.startswith(b"%")]
+    if head and ARFF_HEAD.match(head[0]) and ARFF_KEYWORD.match(rows[1] if len(rows) > 1 else b"@"):
+        return "is an ARFF file: save it as CSV"
+    if 2 * sum(bool(NAMESPACE.search(row)) for row in rows) > len(rows):
+        return "has namespaces after |, as Vowpal Wabbit's files have: save it as CSV or as svmlight rows"
+    return None
+
+
+def has_named_features(rows: Sequence[bytes]) -> bool:
+    """Tell whether most lines are a label and then features with names, as in CRFsuite's own format."""
+    fields = [row.split(b"\t") if b"\t" in row else row.split() for row in rows]
+    named = sum(len(row) > 1 and all(map(NAMED.fullmatch, row[1:])) for row in fields)
+    return 2 * named > len(rows) and max(map(len, fields), default=0) > 2

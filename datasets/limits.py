@@ -22,13 +22,14 @@ MAX_FEATURES = 20_000_000
 @dataclass(frozen=True)
 class Limits:
     """What a file that a visitor of a page brings may at most contain: bytes as it is and decompressed,
-    lines, the largest index of a feature, and different labels."""
+    lines, the largest index of a feature, different labels, and values of a table."""
 
     size: int
     unpacked: int
     lines: int
     index: int
     labels: int
+    values: int = 1 << 25
 
 
 DROPPED = Limits(size=64 << 20, unpacked=256 << 20, lines=2_000_000, index=5_000_000, labels=10_000)

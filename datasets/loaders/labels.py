@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse
 
 from ..errors import DataError
+
+#: So many classes are possible with any number of rows; of more each has so many rows on average.
+FEW_CLASSES, LEAST_OF_A_CLASS = 20, 5
 
 
 def name_of(label: float | str) -> str:
@@ -39,6 +44,40 @@ def encode(kind: str, *parts: np.ndarray) -> tuple[list[np.ndarray], tuple[str, 
             codes = (2 * codes - 1).astype(np.int8)
         coded.append(codes)
     return coded, tuple(name_of(label) for label in classes.tolist())
+
+
+def numbers_or_texts(values: Sequence[str]) -> np.ndarray:
+    """Return labels as they stand in a file, as numbers if all of them are finite ones."""
+    try:
+        numbers = np.array([float(value) for value in values])
+    except ValueError:
+        return np.array(values)
+    return (
+        numbers
+        if np.isfinite(numbers).all() and not any("_" in value for value in values)
+        else np.array(values)
+    )
+
+
+def check_classes(labels: np.ndarray, kind: str, where: str, right: str) -> None:
+    """Raise DataError where labels of training are measured numbers, or nearly each row has its own.
+
+    Where the user says what ``kind`` they are, they may be many. Two numbers may be any. ``where`` begins the
+    message and ``right`` says what would be right.
+    """
+    classes = np.unique(labels)
+    if labels.dtype.kind == "f":
+        broken = classes[classes != np.round(classes)]
+        if len(broken) and len(classes) > 2:
+            raise DataError(
+                f"{where} holds numbers that are not whole, such as {broken[0]:.6g}, which are no classes: "
+                f"{right}."
+            )
+    if kind == "auto" and len(classes) > FEW_CLASSES and len(labels) < LEAST_OF_A_CLASS * len(classes):
+        raise DataError(
+            f"{where} has {len(classes):,} different values in {len(labels):,} rows, which are no classes: "
+            f"{right}, or say kind=multiclass."
+        )
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:

@@ -2,14 +2,115 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse
 
 from ..errors import DataError, short
-from ..store import open_regular
+from ..limits import MAX_BYTES
+from ..store import Progress, open_regular
 from .files import DAMAGED
+
+SAMPLES, LABELS = ("X", "x", "data"), ("y", "Y", "target", "labels", "label")
+"""Names of the arrays of samples and of labels; those of two parts end in _train and _test."""
+CSR = ("data", "indices", "indptr", "shape")
+"""Names of the arrays of SciPy's save_npz."""
+RIGHT = "save samples X and labels y by numpy.savez"
+LARGEST = np.iinfo(np.int32).max
+ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A part of a file: samples X, (n, ...) or sparse, and labels y, (n,) or (n, L)."""
+
+    X: np.ndarray | scipy.sparse.csr_matrix
+    y: np.ndarray
+
+
+def is_archive(path: Path) -> bool:
+    """Tell whether a file is an NPZ file, by its name or, if it is a zip, by the names in it."""
+    if path.suffix.lower() == ".npz":
+        return True
+    try:
+        with open_regular(path) as file:
+            if file.read(len(ZIP)) != ZIP:
+                return False
+            names = zipfile.ZipFile(file).namelist()
+    except (*DAMAGED, OSError, NotImplementedError, RuntimeError):
+        return False
+    return bool(names) and all(name.endswith(".npy") for name in names)
+
+
+def read_samples(
+    path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None
+) -> tuple[Arrays, Arrays | None, Mapping[str, tuple[str, ...]]]:
+    """Return the training part, the test part if the file has one, and the names that it gives.
+
+    Samples are an array, or a matrix as SciPy's save_npz writes it, with labels added; names are in arrays
+    feature_names and target_names. Other arrays are not read. Raises DataError for a file without samples and
+    labels, one that has more than ``limit`` bytes when decompressed, and arrays of other than numbers.
+    """
+    if progress:
+        progress(f"reading {path.name}", None)
+    names = names_of_arrays(path, limit)
+    both = [key for key in _pairs(names, "_test") if key]
+    train = next(iter(_pairs(names, "_train") or _pairs(names, "")), None)
+    sparse = set(CSR) <= set(names)
+    if sparse:
+        labels = next((name for name in LABELS if name in names), None)
+        train = ("", labels) if labels else None
+    if train is None:
+        some = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise DataError(f"{path.name} holds {some or 'nothing'}, not samples X and labels y: {RIGHT}.")
+    part = _part(path, *train)
+    test = _part(path, *both[0]) if both and not sparse else None
+    if test is not None and test.X.shape[1:] != part.X.shape[1:]:
+        raise DataError(
+            f"{path.name}: {both[0][0]} has samples of shape {test.X.shape[1:]}, {train[0]} of "
+            f"{part.X.shape[1:]}; give both as many features."
+        )
+    known = {key: read_names(path, key) for key in ("feature_names", "target_names") if key in names}
+    return part, test, known
+
+
+def names_of_arrays(path: Path, limit: int = MAX_BYTES) -> Sequence[str]:
+    """Return the names of the arrays of a file, after checking how large they are."""
+    try:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}: check its name.") from None
+    except (*DAMAGED, OSError, NotImplementedError, RuntimeError) as error:
+        raise DataError(f"{path.name} is damaged or no NPZ file ({short(error)}): get it again.") from None
+    if sum(member.file_size for member in members) > limit:
+        raise DataError(f"{path.name} holds more than {limit:,} bytes when decompressed: split it.")
+    return [member.filename.removesuffix(".npy") for member in members]
+
+
+def _pairs(names: Sequence[str], suffix: str) -> list[tuple[str, str]]:
+    """Return names of samples and labels of a part that are there."""
+    samples, labels = ([name + suffix for name in some] for some in (SAMPLES, LABELS))
+    found = [name for name in samples if name in names], [name for name in labels if name in names]
+    return [(found[0][0], found[1][0])] if all(found) else []
+
+
+def _part(path: Path, samples: str, labels: str) -> Arrays:
+    (y,) = read(path, labels)
+    X = read_sparse(path) if not samples else read(path, samples)[0]
+    if not samples:
+        samples = "the matrix"
+    _check_real(path, samples, X)
+    if X.ndim < 2 or y.ndim < 1 or len(y) != X.shape[0]:
+        raise DataError(
+            f"{path.name}: {samples} has the shape {X.shape} and {labels} {y.shape}; give a row a sample, "
+            "and a label for each."
+        )
+    return Arrays(X, y)
 
 
 def read(path: Path, *names: str) -> tuple[np.ndarray, ...]:
@@ -30,6 +131,10 @@ def read(path: Path, *names: str) -> tuple[np.ndarray, ...]:
         raise
     # a single array, no archive, is no context
     except (*DAMAGED, OSError, MemoryError, NotImplementedError, RuntimeError, TypeError) as error:
+        if str(error).startswith("Object arrays"):
+            raise DataError(
+                f"{path.name} holds Python objects, which are not read: save arrays of numbers or of texts."
+            ) from None
         raise DataError(f"{path.name} is damaged or no NPZ file ({short(error)}): get it again.") from None
 
 
@@ -55,6 +160,19 @@ def read_names(path: Path, name: str) -> tuple[str, ...]:
     return tuple(texts.tolist())
 
 
+def read_sparse(path: Path) -> scipy.sparse.csr_matrix:
+    """Return the matrix that SciPy's save_npz wrote, in CSR or CSC form. Raises DataError for anything
+    else."""
+    form = "csr"  # whose arrays were saved by name
+    if "format" in names_of_arrays(path):
+        form = b"".join(read(path, "format")[0].astype("S").ravel()[:1]).decode("latin-1")
+    if form not in ("csr", "csc"):
+        raise DataError(f"{path.name} has a matrix in the form {form[:20]!r}: convert it by tocsr() first.")
+    data, indices, indptr, shape = read(path, *CSR)
+    _check_real(path, "the matrix", data)
+    return _matrix(path, CSR, form, data, indices, indptr, shape)
+
+
 def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.sparse.csr_matrix:
     """Return the CSR matrix kept as data (unless all are `ones`), indices, indptr and shape, names with a
     prefix.
@@ -63,14 +181,38 @@ def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.spars
     """
     kept = ("indices", "indptr", "shape") if ones else ("indices", "indptr", "shape", "data")
     indices, indptr, shape, *data = read(path, *(prefix + name for name in kept))
+    names = [prefix + name for name in kept]
+    return _matrix(path, names, "csr", data[0] if data else None, indices, indptr, shape)
+
+
+def _check_real(path: Path, name: str, values: np.ndarray | scipy.sparse.csr_matrix) -> None:
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{path.name}: {name} has entries of type {values.dtype}; give real numbers.")
+
+
+def _matrix(
+    path: Path,
+    names: Sequence[str],
+    form: str,
+    data: np.ndarray | None,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    shape: np.ndarray,
+) -> scipy.sparse.csr_matrix:
+    """Return the matrix that arrays make, of ones where there are no ``data``. Raises DataError where they do
+    not make one."""
+    kind = {"csr": scipy.sparse.csr_matrix, "csc": scipy.sparse.csc_matrix}[form]
     try:
-        values = data[0].astype(np.float64) if data else np.ones(len(indices))
-        X = scipy.sparse.csr_matrix((values, indices.astype(np.int32), indptr.astype(np.int64)), tuple(shape))
+        whole = {array.dtype.kind for array in (indices, indptr, shape)} <= {"i", "u"}
+        if not whole or indices.max(initial=0) > LARGEST:
+            raise ValueError
+        values = np.ones(len(indices)) if data is None else data.astype(np.float64)
+        X = kind((values, indices.astype(np.int32), indptr.astype(np.int64)), tuple(shape))
         X.check_format(full_check=True)
     except (ValueError, TypeError, OverflowError):
         raise DataError(
-            f"{path.name}: {', '.join(prefix + name for name in kept)} do not make a CSR matrix: get the "
-            "file again."
+            f"{path.name}: {', '.join(names)} do not make a {form.upper()} matrix: get the file again."
         ) from None
+    X = X.tocsr()
     X.sum_duplicates()
     return X

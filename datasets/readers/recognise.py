@@ -3,41 +3,102 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from ..errors import DataError
 from ..limits import Limits
-from ..store import Progress
-from .files import numbered_lines
+from ..store import Progress, open_regular
+from . import columns, delimited, npz, svmlight
+from .files import SAMPLED, first_lines, numbered_lines
+from .foreign import has_named_features, of_another_format
 
-#: A feature of a row, with a number for its index; and what is no feature, but a number.
-FEATURE, NUMBER = re.compile(rb"\d+:\S"), re.compile(rb"[-+.\d][-+.\deE,;]*")
 #: An index that may be too large.
 INDEX = re.compile(rb"(?:^|[ \t])(\d{6,}):")
+#: A number, so that a table between tabs is told from tagged words.
+NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 RIGHT = (
-    "give rows of label index:value ..., or tagged sentences, a token a line, its word first and its tag last"
+    "give rows of label index:value ..., a CSV or NPZ table, or tagged sentences, a token a line, its word "
+    "first and its tag last"
 )
-
-UNKNOWN = f"is in no format that is known here: {RIGHT}."
+#: How other files of NumPy and of office programs begin, and what to do with them.
+BEGINNINGS = {
+    b"\x93NUMPY": "is a single array: save samples X and labels y by numpy.savez",
+    npz.ZIP: "is a zip of another name: an archive ends in .zip, a sheet is saved as CSV",
+}
+TABLE_SUFFIXES, TAGGED_SUFFIXES = (".csv", ".tsv", ".tab"), (".conll", ".conllu", ".iob", ".bio")
 
 
 def format_of(path: Path) -> str:
-    """Return "svmlight" or "columns", as the first line that says anything looks; DataError where it looks
-    like neither."""
-    label = False
-    for _, row in numbered_lines(path):
-        fields = row.partition(b"#")[0].split()
-        if not fields:
-            continue
-        if any(FEATURE.match(field) for field in fields):
-            return "svmlight"
-        numbers = all(map(NUMBER.fullmatch, fields))
-        if len(fields) > 1 and fields[0][:1] != b"@" and not numbers:
-            return "columns"
-        if len(fields) > 1 or not numbers:
-            raise DataError(f"{path.name} {UNKNOWN}")
-        label = True  # a row without features, perhaps
-    raise DataError(f"{path.name} {UNKNOWN if label else f'is empty: {RIGHT}.'}")
+    """Return "svmlight", "csv", "npz" or "columns", as the first lines look. Raises DataError, with what is
+    read, where they look like none of them."""
+    if npz.is_archive(path):
+        return "npz"
+    _check_beginning(path)
+    rows = first_lines(path)
+    said = [row for row in rows if row.strip()]
+    if not said:
+        raise DataError(f"{path.name} is empty: {RIGHT}.")
+    if reason := of_another_format(said):
+        raise DataError(f"{path.name} {reason}.")
+    if svmlight.fits(said):
+        return "svmlight"
+    if _is_table(path, rows, said):
+        return "csv"
+    layout = columns.Layout.of(rows)
+    if layout.width > 1 and 2 * layout.share > 1 and not _is_of_numbers(said, layout):
+        return "columns"
+    if layout.width > 1 and _is_of_numbers(said, layout):
+        raise DataError(f"{path.name} is a table between blanks: put commas or tabs between its fields.")
+    if has_named_features(said):
+        return "columns"  # whose reader says what is wrong
+    raise DataError(f"{path.name} is in no format that is known here: {RIGHT}.")
+
+
+def _check_beginning(path: Path) -> None:
+    if path.suffix.lower() == ".zip":
+        return
+    try:
+        with open_regular(path) as file:
+            start = file.read(8)
+    except OSError:
+        return  # the reader says why
+    for beginning, reason in BEGINNINGS.items():
+        if start.startswith(beginning):
+            raise DataError(f"{path.name} {reason}.")
+
+
+def _is_table(path: Path, rows: Sequence[bytes], said: Sequence[bytes]) -> bool:
+    """Tell whether rows are a table. One between tabs is told from tagged words by its name, empty lines
+    between sentences, numbers and its length."""
+    separator = delimited.separator_of(said)
+    layout = columns.Layout.of(rows)
+    if separator is None or (layout.sentences > 1 and layout.share == 1 and layout.width > 1):
+        return separator is not None and columns.ends_in_commas(said)
+    if separator != "\t":
+        return True
+    name = path.name.lower()
+    if any(suffix in name for suffix in TAGGED_SUFFIXES) or layout.conll_u:
+        return False
+    return (
+        any(suffix in name for suffix in TABLE_SUFFIXES)
+        or len(rows) >= min(SAMPLED, columns.LONGEST_SENTENCE)
+        or _numbers(row.split(b"\t") for row in said[1:]) > 0.5
+    )
+
+
+def _numbers(rows: Iterable[Sequence[bytes]]) -> float:
+    """Return the share of fields that are numbers."""
+    found = [NUMBER.fullmatch(field.strip()) is not None for row in rows for field in row]
+    return sum(found) / max(len(found), 1)
+
+
+def _is_of_numbers(said: Sequence[bytes], layout: columns.Layout) -> bool:
+    """Tell whether rows between blanks, none of them empty, are a table of numbers."""
+    share = _numbers(row.split() for row in said)
+    return layout.sentences == 1 and not layout.tabs and (share == 1 or (share >= 0.5 and layout.width > 2))
 
 
 def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
@@ -46,22 +107,51 @@ def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
         raise DataError(
             f"{path.name} has more than {limits.size:,} bytes: compress it, or take a part of it."
         )
-    labels_of, labels = LABELS[format_of(path)], set[bytes]()
+    format = format_of(path)
+    if format == "npz":
+        _check_arrays(path, limits, progress)
+        return
+    labels, values, width = set[bytes](), 0, 0
+    if format == "csv":
+        labels_of, width = delimited.labels_of(path)
+    else:
+        labels_of = {"svmlight": _of_row, "columns": _of_token}[format]
     for line, row in numbered_lines(path, limit=limits.unpacked, progress=progress):
-        for match in INDEX.finditer(row):
+        for match in INDEX.finditer(row) if format == "svmlight" else ():
             if int(match[1]) > limits.index:
                 raise DataError(
                     f"{path.name}, line {line}: feature {int(match[1]):,} is beyond {limits.index:,}, the "
                     "largest index of a dropped file: number the features anew."
                 )
+        values += width
         if line > limits.lines:
             raise DataError(f"{path.name} has more than {limits.lines:,} lines: take a part of it.")
+        if values > limits.values:
+            raise DataError(f"{path.name} has more than {limits.values:,} values: take a part of it.")
         labels.update(labels_of(row))
-        if len(labels) > limits.labels:
-            raise DataError(
-                f"{path.name} has more than {limits.labels:,} different labels: take a part of it, or join "
-                "labels to fewer."
-            )
+        _check_labels(path, len(labels), limits)
+
+
+def _check_labels(path: Path, count: int, limits: Limits) -> None:
+    if count > limits.labels:
+        raise DataError(
+            f"{path.name} has more than {limits.labels:,} different labels: take a part of it, or join "
+            "labels to fewer."
+        )
+
+
+def _check_arrays(path: Path, limits: Limits, progress: Progress | None) -> None:
+    train, test, _ = npz.read_samples(path, limit=limits.unpacked, progress=progress)
+    for part in filter(None, (train, test)):
+        n, *rest = part.X.shape
+        values = part.X.size  # of a sparse matrix those that are kept
+        if n > limits.lines:
+            raise DataError(f"{path.name} has more than {limits.lines:,} samples: take a part of it.")
+        if values > limits.values:
+            raise DataError(f"{path.name} has more than {limits.values:,} values: take a part of it.")
+        if int(np.prod(rest)) > limits.index:
+            raise DataError(f"{path.name} has more than {limits.index:,} features: take a part of them.")
+        _check_labels(path, part.y.shape[1] if part.y.ndim > 1 else len(np.unique(part.y)), limits)
 
 
 def _of_row(line: bytes) -> list[bytes]:
@@ -71,7 +161,3 @@ def _of_row(line: bytes) -> list[bytes]:
 
 def _of_token(line: bytes) -> list[bytes]:
     return line.rsplit(None, 1)[-1:]
-
-
-#: The labels of a line, by format.
-LABELS = {"svmlight": _of_row, "columns": _of_token}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ RIGHT = "a line is label[,label...] index:value ..., with # before a comment"
 #: Two colons in a feature, or one with nothing before or behind it.
 BAD_COLON = re.compile(rb":\S*:|\s:|:\s")
 QID, COMMA, NO_LABEL = re.compile(rb"(?<!\S)qid:\S*"), re.compile(rb"\s*,\s*"), re.compile(rb"[^,\s]*:")
+#: What looks like a feature with a number for its index, so that the format is told; a value may be wrong.
+FEATURE = re.compile(rb"\d+:[-+.\dnNiI]\S*")
 NOT_FINITE = (b"nan", b"inf", b"infinity")
 #: Labels are kept exactly up to here.
 LARGEST_LABEL = 1 << 53
@@ -75,6 +78,14 @@ def read(path: Path, *, progress: Progress | None = None) -> Samples:
     X = scipy.sparse.vstack(matrices, format="csr")
     X.resize(len(lines), int(X.indices.max(initial=-1)) + 1)
     return Samples(X, np.array(labels), np.array(offsets), np.array(lines))
+
+
+def fits(rows: Iterable[bytes]) -> bool:
+    """Tell whether half of some lines look like rows: all fields but the first are index:value, and one is."""
+    fields = [row.split() for row in map(_plain, rows) if row]
+    features = [sum(FEATURE.fullmatch(field) is not None for field in row) for row in fields]
+    whole = sum(found >= len(row) - 1 for found, row in zip(features, fields, strict=True))
+    return 2 * whole >= len(fields) and any(features)
 
 
 def _plain(row: bytes) -> bytes:

@@ -28,7 +28,7 @@ import datasets
 from app.command.cli import main
 from datasets import DataError
 from datasets.loaders import ocr
-from datasets.readers import arff, columns, files, hierarchy, idx, npz, svmlight, table
+from datasets.readers import arff, columns, delimited, files, hierarchy, idx, npz, svmlight, table
 
 pytestmark = pytest.mark.bench
 
@@ -59,6 +59,7 @@ CSR = {
 }
 OCR_LINE = b"1\to\t2\t1\t1\t0\t" + b"0\t1\t" * 64 + b"\n"
 SVMLIGHT = b"+1 1:0.5 3:2e-3 # comment\r\n-1,2 2:1\n\n1 qid:3 1:1\n"
+CSV = b'name,"size",label\r\n"a, b",2.5,x\r\nc,-3e4,y\n\nd,1,x'
 TAGGED = b"John NNP B-PER\nlives VBZ O\n\nhere RB O\n"
 LSHTC = b"3 1:2 4:1\n4 2:1\n6 1:1\n"
 
@@ -91,6 +92,9 @@ READERS = {
     "ocr": (read_ocr, OCR_LINE + OCR_LINE.replace(b"\t2\t1", b"\t-1\t1")),
     "own-svmlight": (own("svmlight"), SVMLIGHT),
     "own-unit": (own("svmlight", scale="unit", split="random", degree=2), SVMLIGHT),
+    "csv": (delimited.read, CSV),
+    "own-csv": (own("csv"), CSV),
+    "npz-samples": (npz.read_samples, saved(True, X=np.eye(3), y=np.arange(3))),
     "own-columns": (own("columns"), TAGGED),
     "own-lshtc": (own("lshtc"), LSHTC),
 }

@@ -21,6 +21,12 @@ def lines(labels):
 FORMATS = {
     "svmlight": lines(["1", "-1", "2", "1,2", "", "0", "1.5"]),
     "svmlight-binary": lines(["1", "-1"]),
+    "csv": st.lists(
+        st.tuples(VALUES, st.sampled_from(["a", "b", "?"]), st.sampled_from(["x", "y", "1", ""])).map(
+            ",".join
+        ),
+        max_size=12,
+    ).map("\n".join),
     "columns": st.lists(st.sampled_from(["\n", "a X O\n", "b Y B-P\n", "c X I-P\n"]), max_size=15).map(
         "".join
     ),

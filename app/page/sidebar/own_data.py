@@ -45,8 +45,9 @@ class OwnData(Component):
     )
     label = param.String(default="Drop your own file, or choose one", constant=True)
     tip = param.String(
-        default="Rows of label index:value …, or tagged sentences, a token a line; also as gz, bz2, xz or "
-        "zip. Only this page sees it, as long as it is open.",
+        default="A CSV table, its label last or called label; an NPZ file of X and y; rows of label "
+        "index:value …; or tagged sentences, a token a line. Texts also as gz, bz2, xz or zip. Only this "
+        "page sees it, as long as it is open.",
         constant=True,
     )
 
@@ -132,7 +133,9 @@ class OwnData(Component):
         worker = yield
         self._reading = None
         if worker.error is not None:
-            raise ValueError(str(worker.error) or f"{name} needs more memory than there is.")
+            # a data set calls itself by its path
+            said = str(worker.error).replace(str(path), name)
+            raise ValueError(said or f"{name} needs more memory than there is.")
         if worker.result is None:
             raise ValueError(f"Reading {name} was stopped.")
         return worker.result

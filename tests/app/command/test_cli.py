@@ -137,6 +137,20 @@ def test_unusable_file_gets_one_sentence_and_status_2(command, tmp_path, content
     assert_refused(command("run", f"svmlight:{path}", "--solver", "prox-qn"), said, "own.svm")
 
 
+def test_tables_of_ones_own_are_run_as_rows_are(command, tmp_path):
+    rows = "".join(f"{i % 5},{'xyz'[i % 3]},{i % 5 // 2}\n" for i in range(30))
+    (tmp_path / "a.csv").write_text("size,colour,kind\n" + rows)
+    np.savez(tmp_path / "a.npz", X=np.random.default_rng(0).normal(size=(30, 2)), y=np.arange(30) % 2)
+    ways = (f"csv:{tmp_path / 'a.csv'}", "--option", "label=kind"), (f"npz:{tmp_path / 'a.npz'}",)
+    for way in ways:
+        answer = command("run", *way, "--solver", "prox-gd", "--max-iter", "3", "--json")
+        assert answer.status == 0, answer.err
+        assert '"iteration": 3' in answer.out
+    assert_refused(
+        command("run", ways[0][0], "--option", "label=sort", "--solver", "prox-gd"), "no column called"
+    )
+
+
 def test_folder_in_place_of_a_file_gets_one_sentence(command, tmp_path):
     assert_refused(command("run", f"svmlight:{tmp_path}", "--solver", "prox-qn"), tmp_path.name)
 
@@ -445,14 +459,19 @@ def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
 def test_serve_reads_own_files_first_and_offers_them_with_the_kind_of_their_labels(asked, tmp_path, capsys):
     from app.command import cli
 
-    rows, tokens = tmp_path / "rows.svm", tmp_path / "tokens"
+    rows, tokens, table = tmp_path / "rows.svm", tmp_path / "tokens", tmp_path / "table.csv"
+    table.write_text("a,b,label\n1,x,0\n2,y,1\n3,y,2\n")
+    np.savez(tmp_path / "a.npz", X=np.eye(2), y=[0, 1])
     rows.write_text("1 1:1\n2 1:2\n")
     tokens.write_text("He PRP B\nsaid VBD O\n\n")
-    cli.main(["serve", "--data", str(rows), "--data", f"columns:{tokens}", "--data", str(rows)])
+    given = [str(rows), f"columns:{tokens}", str(rows), str(table), str(tmp_path / "a.npz")]
+    cli.main(["serve", *(word for path in given for word in ("--data", path))])
     assert asked == [["serve", str(ROOT / "app"), "--address", "localhost"]]
     assert datasets.DATASETS[f"svmlight:{rows}"].kind == "binary"
     assert datasets.load(f"svmlight:{rows}").kind == "binary"
     assert datasets.DATASETS[f"columns:{tokens}"].kind == "sequences"
+    assert datasets.DATASETS[f"csv:{table}"].kind == "multiclass"
+    assert datasets.DATASETS[f"npz:{tmp_path / 'a.npz'}"].kind == "binary"
     capsys.readouterr()
     wrong = tmp_path / "wrong.svm"
     wrong.write_text("1 1:1\n2 1:x\n")

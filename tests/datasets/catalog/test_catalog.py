@@ -20,7 +20,7 @@ FROM_FILES = (
 
 def test_the_sets_of_the_contract_are_there():
     assert set(datasets.DATASETS) >= {*NO_DOWNLOAD.split(), *FROM_FILES.split()}
-    for scheme in ("svmlight:x", "columns:x", "lshtc:x,y"):
+    for scheme in ("svmlight:x", "csv:x", "npz:x", "columns:x", "lshtc:x,y"):
         assert datasets.describe(scheme).id == scheme
 
 

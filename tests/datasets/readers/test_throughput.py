@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from datasets.readers import arff, columns, svmlight, table
+from datasets.readers import arff, columns, delimited, svmlight, table
 
 
 def svmlight_text(rng):
@@ -19,6 +19,11 @@ def svmlight_text(rng):
 
 def table_text(rng):
     return "\n".join(",".join(f"{v:.6f}" for v in row) for row in rng.random((20_000, 40)))
+
+
+def csv_text(rng):
+    rows = (",".join(f"{v:.6f}" for v in row) for row in rng.random((20_000, 40)))
+    return "\n".join(f'{row},"text {i % 9}",{i % 3}' for i, row in enumerate(rows))
 
 
 def arff_text(rng):
@@ -38,6 +43,7 @@ def columns_text(rng):
     [
         (svmlight.read, svmlight_text),
         (table.read, table_text),
+        (delimited.read, csv_text),
         (arff.read, arff_text),
         (columns.read, columns_text),
     ],

@@ -8,6 +8,7 @@ import io
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.dropped import DROPPED, HELD
@@ -60,6 +61,24 @@ def test_a_good_file_is_shown_and_run_and_gone_with_the_page(opened, visit, wait
     opened.close()
     assert not path.exists()
     assert library.at_hand(setting) is None
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.tsv", "mine.npz", "mine.csv.gz"])
+def test_a_table_is_read_as_rows_are(opened, wait_until, name):
+    text = "size,colour,label\n" + "1.5,red,no\n2.5,blue,yes\n" * 20
+    if name.endswith(".npz"):
+        stream = io.BytesIO()
+        np.savez(stream, X=np.arange(80.0).reshape(40, 2), y=np.arange(40) % 2)
+        content = stream.getvalue()
+    else:
+        content = (text.replace(",", "\t") if name.endswith(".tsv") else text).encode()
+        content = gzip.compress(content) if name.endswith(".gz") else content
+    drop(opened, wait_until, name, content)
+    assert opened.problem.own.error == ""
+    wait_until(lambda: (opened.session.tick(), opened.problem.ready)[1])
+    assert opened.problem.data.options[name] == opened.problem.setting.data
+    assert opened.problem.setting.kind == "binary"
+    assert opened.problem.problem.describe()["n_samples"] == 40
 
 
 def test_a_file_is_known_by_its_name_and_its_folder_nowhere(opened, wait_until):
@@ -158,8 +177,15 @@ def test_a_file_replaced_by_one_of_the_same_name_is_another_one(opened, wait_unt
         ),
         ("a.svm", "\n".join(f"{k} 1:1" for k in range(10_001)), "has more than 10,000 different labels"),
         ("a.svm", ",".join(map(str, range(10_001))) + " 1:1\n", "has more than 10,000 different labels"),
-        ("a.svm", "1 1:0.5\n1 2:1\n", "all training samples have the same label"),
-        ("a.csv", "1,2,3\n4,5,6\n", "is in no format that is known here"),
+        ("a.svm", "1 1:0.5\n1 2:1\n", "svmlight:a.svm: all training samples have the same label"),
+        ("a.csv", "1,2,3\n4,5\n6,7,8\n", "a.csv, line 2 has 2 fields but most rows have 3"),
+        (
+            "a.csv",
+            "a,price\n1,2.5\n2,3.25\n3,9.5\n",
+            "price, the column of labels, holds numbers that are not",
+        ),
+        ("a.npz", b"PK\3\4\0\0", "a.npz is damaged or no NPZ file"),
+        ("a.txt", "1 |f a:1\n-1 |f b:1\n", "has namespaces after |, as Vowpal Wabbit's files have"),
         ("a.svm", "", "is empty"),
         ("../../x\n.svm", "1 9999999:1\n2 1:1\n", "x_.svm, line 1: feature 9,999,999 is beyond"),
     ],

@@ -1,0 +1,313 @@
+"""CSV: rows of fields between commas, semicolons or tabs, with or without a line of names."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DataError, short
+from ..limits import MAX_FEATURES, MAX_NONZEROS, MAX_SMALL_BYTES
+from ..store import Progress
+from .columns import Column
+from .files import decoded, first_lines, numbered_lines
+from .foreign import of_another_format
+
+SEPARATORS = ("\t", ";", ",")
+RIGHT = "give a row a line, its fields between commas, semicolons or tabs and its label last"
+#: Names of a label column that need not be the last.
+LABEL_NAMES = ("label", "class", "target", "y")
+MISSING = ("", "?", "na", "n/a", "nan", "null", "none")
+NO_LABEL = {"", "?"}
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+#: Rows that are converted at a time.
+BLOCK = 4096
+
+Row = tuple[int, list[str]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file is written, which its first lines tell.
+
+    separator  of fields, of which a row has `width`
+    headed     whether the first row is none of data
+    names      of the columns, if the first row or the training part has them
+    classes    names of the classes 0, 1, ..., if the first row has the counts of rows and features and these
+               (scikit-learn's files)
+    rows       those that classes come with; else None
+    label      the column of labels
+    numeric    whether each column holds numbers
+    """
+
+    separator: str
+    width: int
+    headed: bool
+    names: tuple[str, ...] | None
+    classes: tuple[str, ...] | None
+    rows: int | None
+    label: int
+    numeric: tuple[bool, ...]
+
+    def name(self, column: int) -> str:
+        """Return how a column is called: by its name, or its number from 1."""
+        return self.names[column] if self.names and self.names[column] else f"column {column + 1}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file: its columns but those of labels and left out, each with a name; the label of each row."""
+
+    layout: Layout
+    names: tuple[str, ...]
+    columns: list[np.ndarray | Column]
+    labels: Column
+
+
+def separator_of(rows: Iterable[bytes]) -> str | None:
+    """Return what divides the fields of rows; None where nothing gives most of them as many."""
+    texts = [row.decode("utf-8", "replace") for row in rows]
+    for separator in SEPARATORS:
+        widths = Counter(map(len, _records(texts, separator)))
+        width, often = max(widths.items(), key=lambda item: item[1], default=(0, 0))
+        others = widths.total() - often
+        if width > 1 and (others == 0 or (often > 1 and others <= max(1, widths.total() // 10))):
+            return separator
+    return None
+
+
+def _records(texts: Iterable[str], separator: str) -> list[list[str]]:
+    """Return the rows of texts, as far as they can be told apart; empty ones are left out."""
+    found = list[list[str]]()
+    try:
+        for row in csv.reader(texts, delimiter=separator, skipinitialspace=True):
+            if row:
+                found.append([field.strip() for field in row])
+    except csv.Error:
+        pass
+    return found
+
+
+def layout(path: Path, *, label: str | None = None, header: str = "auto") -> Layout:
+    """Return how a file is written. Raises DataError where its first lines are no table, or have no column
+    called ``label``."""
+    lines = [row for row in first_lines(path) if row.strip()]
+    if not lines:
+        raise DataError(f"{path.name} is empty: {RIGHT}.")
+    if reason := of_another_format(lines):
+        raise DataError(f"{path.name} {reason}.")
+    separator = separator_of(lines)
+    if separator is None:
+        raise DataError(f"{path.name} has rows of different numbers of fields: {RIGHT}.")
+    rows = _records((row.decode("utf-8", "replace") for row in lines), separator)
+    width = Counter(map(len, rows[1:] or rows)).most_common(1)[0][0]
+    if width > MAX_FEATURES:
+        raise DataError(f"{path.name} has {width:,} fields a line; at most {MAX_FEATURES:,} are possible.")
+    first, rest = rows[0], [row for row in rows[1:] if len(row) == width]
+    classes = _classes_above(first, width) if header == "auto" else None
+    numeric = tuple(_mostly_numbers(column) for column in zip(*(rest or [first]), strict=True))
+    named = header == "yes" or (header == "auto" and classes is None and _has_names(first, rest, numeric))
+    names = tuple(name.lstrip("# ") for name in first) if named and len(first) == width else None
+    rows_said = int(first[0]) if classes else None
+    headed = names is not None or classes is not None
+    column = _label_column(path, label, names, width)
+    return Layout(separator, width, headed, names, classes, rows_said, column, numeric)
+
+
+def _classes_above(first: Sequence[str], width: int) -> tuple[str, ...] | None:
+    """Return names of classes from a first row of rows, features, name, name, ...; None if it is another."""
+    if len(first) < 4 or not (first[0].isdigit() and first[1].isdigit()) or int(first[1]) != width - 1:
+        return None
+    return None if any(map(_is_number, first[2:])) else tuple(first[2:])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text and text.lower() not in MISSING
+
+
+def _mostly_numbers(column: Iterable[str]) -> bool:
+    given = [field for field in column if field.lower() not in MISSING]
+    return 2 * sum(map(_is_number, given)) > len(given)
+
+
+def _has_names(first: Sequence[str], rest: Sequence[Sequence[str]], numeric: Sequence[bool]) -> bool:
+    """Tell whether the first row names the columns: it has no number where the others have, or, in a table
+    without numbers, nothing that comes again in its column."""
+    if len(first) != len(numeric):
+        return False
+    over_numbers = [field for field, number in zip(first, numeric, strict=True) if number and field]
+    if over_numbers:
+        return 2 * sum(map(_is_number, over_numbers)) < len(over_numbers) and bool(rest)
+    columns = list(zip(*rest, strict=True))
+    if not columns or any(field in column for field, column in zip(first, columns, strict=True)):
+        return False
+    return len(set(columns[-1])) < len(columns[-1])
+
+
+def _label_column(path: Path, label: str | None, names: Sequence[str] | None, width: int) -> int:
+    lowered = [name.lower() for name in names or ()]
+    if label is None:
+        known = [i for i, name in enumerate(lowered) if name in LABEL_NAMES]
+        return known[0] if len(known) == 1 else width - 1
+    return column_called(path, label, names, width)
+
+
+def column_called(path: Path, called: str, names: Sequence[str] | None, width: int) -> int:
+    """Return the number of the column with a name, or with a number from 1. Raises DataError if there is
+    none."""
+    lowered = [name.lower() for name in names or ()]
+    if called in (names or ()):
+        return list(names or ()).index(called)
+    if called.lower() in lowered:
+        return lowered.index(called.lower())
+    if called.isdecimal() and 1 <= int(called) <= width:
+        return int(called) - 1
+    some = ", ".join(list(names or ())[:20]) + (", ..." if len(names or ()) > 20 else "")
+    has = f"it has {some}" if names else f"give its number, from 1 to {width:,}"
+    raise DataError(f"{path.name} has no column called {called[:40]!r}: {has}.")
+
+
+def labels_of(path: Path) -> tuple[Callable[[bytes], list[bytes]], int]:
+    """Return a function that gives the label of a line, as a list, and the fields of a line."""
+    found = layout(path)
+
+    def label(line: bytes) -> list[bytes]:
+        rows = _records([line.decode("utf-8", "replace")], found.separator)
+        return [field.encode() for row in rows for field in row[found.label : found.label + 1]]
+
+    return label, found.width
+
+
+def read(
+    path: Path,
+    *,
+    label: str | None = None,
+    header: str = "auto",
+    drop: Sequence[str] = (),
+    like: Table | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Read a file in UTF-8, whose columns hold numbers or texts.
+
+    `label` names the column of labels, by default one called label, class, target or y, else the last;
+    `header` "yes" or "no" says whether the first row has the names. A column with an empty name in front, as
+    data frames write their index, and those that `drop` names are left out. `like` is the training part that
+    this is the test part of. Raises DataError with file, line and reason.
+    """
+    form = layout(path, label=label, header=header)
+    if like is not None:
+        form = _fitted(path, form, like.layout)
+    left_out = {column_called(path, name, form.names, form.width) for name in drop}
+    if form.names and form.names[0].lower() in ("", "unnamed: 0") and form.label != 0:
+        left_out.add(0)
+    kept = [i for i in range(form.width) if i != form.label and i not in left_out]
+    numbers = {i: array("d") for i in kept if form.numeric[i]}
+    texts = {i: defaultdict(count().__next__) for i in [*kept, form.label] if i not in numbers}
+    codes = {i: array("i") for i in texts}
+    n_rows = 0
+    rows = _rows(path, form, progress)
+    if form.headed:
+        next(rows, None)
+    while block := list(islice(rows, BLOCK)):
+        columns = list(zip(*(row for _, row in block), strict=True))
+        for i, values in numbers.items():
+            values.extend(_floats(path, form, i, columns[i], block))
+        for i, numbering in texts.items():
+            codes[i].extend(map(numbering.__getitem__, map(str.strip, columns[i])))
+        if NO_LABEL & texts[form.label].keys():
+            _check_labels(path, form, columns[form.label], block)
+        n_rows += len(block)
+        if n_rows * form.width > MAX_NONZEROS:
+            raise DataError(f"{path.name} has more than {MAX_NONZEROS:,} values: split it.")
+    if not n_rows:
+        raise DataError(f"{path.name} holds no rows: {RIGHT}.")
+    if form.rows not in (None, n_rows):
+        raise DataError(
+            f"{path.name} has {n_rows:,} rows, but its first line says {form.rows:,}: get it again."
+        )
+    found = {i: np.array(values) for i, values in numbers.items()} | {
+        i: Column(np.array(codes[i]), list(texts[i])) for i in texts
+    }
+    names = tuple(form.names[i] if form.names else f"x{i + 1}" for i in kept)
+    return Table(form, names, [found[i] for i in kept], found[form.label])
+
+
+def _fitted(path: Path, form: Layout, train: Layout) -> Layout:
+    """Return the layout of a test part with what the training part says of its columns."""
+    if form.width != train.width:
+        raise DataError(f"{path.name} has {form.width:,} columns but the training part has {train.width:,}.")
+    if form.names and train.names and form.names != train.names:
+        other = next(pair for pair in zip(form.names, train.names, strict=True) if pair[0] != pair[1])
+        raise DataError(f"{path.name} has a column {other[0]!r} where the training part has {other[1]!r}.")
+    return replace(form, names=form.names or train.names, label=train.label, numeric=train.numeric)
+
+
+def _rows(path: Path, form: Layout, progress: Progress | None) -> Iterator[Row]:
+    """Return the rows that are not empty, each with the line that it ends at."""
+    lines = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
+    texts = (decoded(path, number, row).removesuffix("\r") for number, row in lines)
+    reader = csv.reader(texts, delimiter=form.separator, skipinitialspace=True, strict=True)
+    first = True
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise DataError(
+                f"{path.name}, line {reader.line_num}: the quotes are not closed, or a field is too long "
+                f'({short(error)}); write " within quotes twice.'
+            ) from None
+        if row is None:
+            return
+        if not row or (len(row) == 1 and not row[0].strip()):
+            continue
+        if len(row) != form.width and not (first and form.classes):
+            raise DataError(
+                f"{path.name}, line {reader.line_num} has {len(row):,} fields but most rows have "
+                f"{form.width:,}: give each row as many."
+            )
+        first = False
+        yield reader.line_num, row
+
+
+def _floats(path: Path, form: Layout, i: int, fields: Sequence[str], block: Sequence[Row]) -> list[float]:
+    try:
+        values = list(map(float, fields))
+        if all(map(math.isfinite, values)) and not any("_" in field for field in fields):
+            return values
+    except ValueError:
+        pass
+    line, field = next(
+        (line, field.strip())
+        for (line, _), field in zip(block, fields, strict=True)
+        if not _is_number(field.strip()) or not math.isfinite(float(field))
+    )
+    where = f"{path.name}, line {line}: {form.name(i)}"
+    if field.lower() in MISSING:
+        raise DataError(
+            f"{where} has no value ({field or 'an empty field'}); fill it in, or leave the row out."
+        )
+    if DECIMAL_COMMA.fullmatch(field):
+        raise DataError(f"{where} is {field}; write a decimal point in place of the comma.")
+    if _is_number(field):
+        raise DataError(f"{where} is {field[:40]}, which is infinite or too large; give a finite number.")
+    raise DataError(f"{where} is {field[:40]!r} where most rows have a number; give a number.")
+
+
+def _check_labels(path: Path, form: Layout, labels: Sequence[str], block: Sequence[Row]) -> None:
+    line = next(line for (line, _), label in zip(block, labels, strict=True) if label.strip() in NO_LABEL)
+    raise DataError(
+        f"{path.name}, line {line}: {form.name(form.label)}, the column of labels, has no value; give each "
+        "row a label, or name another column."
+    )

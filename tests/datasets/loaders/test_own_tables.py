@@ -1,0 +1,204 @@
+"""csv:PATH and npz:PATH: data sets of a user's own tables, or one sentence."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+import sklearn.datasets
+
+import datasets
+from datasets import DataError
+
+PACKAGED = Path(sklearn.datasets.__file__).parent / "data"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a text and returns its id."""
+
+    def write(text, name="a.csv"):
+        (tmp_path / name).write_text(text)
+        return f"csv:{tmp_path / name}"
+
+    return write
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Saves arrays and returns the id of their file."""
+
+    def save(name="a.npz", **arrays):
+        np.savez_compressed(tmp_path / name, **arrays)
+        return f"npz:{tmp_path / name}"
+
+    return save
+
+
+class TestCsv:
+    def test_texts_become_a_feature_each(self, table):
+        data = datasets.load(table("39, State, 7, <=50K\n50, Private, 0, >50K\n38, ?, 9, <=50K\n"))
+        assert (data.kind, data.label_names) == ("binary", ("<=50K", ">50K"))
+        assert list(data.feature_names) == ["x1", "x2=State", "x2=Private", "x2=?", "x3"]
+        assert data.X.toarray().tolist() == [[39, 1, 0, 0, 7], [50, 0, 1, 0, 0], [38, 0, 0, 1, 9]]
+        assert data.X.has_sorted_indices
+        assert data.y.tolist() == [-1, 1, -1]
+
+    def test_numbers_stay_a_dense_array_and_labels_are_sorted_as_numbers(self, table):
+        data = datasets.load(table("a,y\n1,10\n2,9\n3,10.0\n4,-1\n"))
+        assert (data.kind, data.label_names) == ("multiclass", ("-1", "9", "10"))
+        assert data.X.tolist() == [[1], [2], [3], [4]]
+        assert data.y.tolist() == [2, 1, 2, 0]
+
+    def test_a_test_part_is_coded_as_training_is(self, table):
+        train = table("a,b,label\n1,x,no\n2,y,yes\n")
+        test = table("a,b,label\n3,y,no\n4,z,no\n", "b.csv").removeprefix("csv:")
+        data = datasets.load(train, test=test)
+        assert data.test.X.toarray().tolist() == [[3, 0, 1], [4, 0, 0]]
+        assert data.test.y.tolist() == [-1, -1]
+
+    def test_labels_of_another_sort_in_the_test_part_are_refused(self, table):
+        test = table("1,x\n2,y\n", "b.csv").removeprefix("csv:")
+        with pytest.raises(DataError, match="has texts for labels, the other numbers: give both alike"):
+            datasets.load(table("1,0\n2,1\n"), test=test)
+
+    @pytest.mark.parametrize(
+        ("name", "kind", "shape", "labels"),
+        [
+            ("iris.csv", "multiclass", (150, 4), ("setosa", "versicolor", "virginica")),
+            ("breast_cancer.csv", "binary", (569, 30), ("benign", "malignant")),
+            ("wine_data.csv", "multiclass", (178, 13), ("class_0", "class_1", "class_2")),
+            ("digits.csv.gz", "multiclass", (1797, 64), tuple("0123456789")),
+        ],
+    )
+    def test_tables_of_scikit_learn_are_read(self, name, kind, shape, labels):
+        data = datasets.load(f"csv:{PACKAGED / name}", split="none")
+        assert (data.kind, data.X.shape, data.label_names) == (kind, shape, labels)
+
+    def test_the_classes_of_scikit_learn_s_breast_cancer_keep_their_rows(self):
+        ours = datasets.load(f"csv:{PACKAGED / 'breast_cancer.csv'}", split="none")
+        known = sklearn.datasets.load_breast_cancer()
+        np.testing.assert_array_equal(ours.X, known.data)
+        np.testing.assert_array_equal(ours.y > 0, known.target_names[known.target] == "malignant")
+
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [
+            ("a,y\n1,22.4\n2,0.5\n3,7\n", "a.csv: y, the column of labels, holds numbers that are not whole"),
+            ("".join(f"{i % 7},{i}\n" for i in range(50)), "has 50 different values in 50 rows"),
+            ("".join(f"{i % 7},name {i}\n" for i in range(50)), "has 50 different values in 50 rows"),
+            (
+                "".join(f"name {i},{i % 2}\n" for i in range(50)),
+                "column x1 has 50 different texts in 50 rows",
+            ),
+            ("label\n1\n0\n", "different numbers of fields"),
+            ("1,1\n2,1\n", "all training samples have the same label"),
+        ],
+    )
+    def test_what_is_no_set_of_classes_is_refused_in_a_sentence(self, table, text, sentence):
+        with pytest.raises(DataError, match=sentence) as refused:
+            datasets.load(table(text))
+        assert str(refused.value).endswith(".")
+        assert "\n" not in str(refused.value)
+
+    def test_many_classes_can_be_asked_for_and_columns_left_out(self, table):
+        rows = table("name,b,y\n" + "".join(f"name {i},{i % 7},{i // 2}\n" for i in range(60)))
+        data = datasets.load(rows, kind="multiclass", drop="name", split="none")
+        assert (data.n_classes, list(data.feature_names)) == (30, ["b"])
+
+    def test_options_of_all_sets_hold(self, table):
+        rows = table("".join(f"{i},{'xyz'[i % 3]},{i % 2}\n" for i in range(40)))
+        data = datasets.load(rows, split="random", degree=2, bias=1, scale="minmax", seed=3)
+        assert (data.n_samples, data.test.n_samples) == (32, 8)
+        assert data.X.shape[1] == 4 + 6 + 1
+
+
+X = np.arange(12.0).reshape(4, 3)
+
+
+class TestNpz:
+    def test_arrays_make_a_set(self, saved):
+        data = datasets.load(saved(X=X, y=np.array([3, 1, 3, 2]), other=np.ones(9)))
+        assert (data.kind, data.label_names) == ("multiclass", ("1", "2", "3"))
+        np.testing.assert_array_equal(data.X, X)
+        assert data.y.tolist() == [2, 0, 2, 1]
+
+    @pytest.mark.parametrize("y", [[True, False, True, False], [[1], [0], [1], [0]], [1.0, -1, 1, -1]])
+    def test_two_labels_are_binary(self, saved, y):
+        data = datasets.load(saved(X=X, y=np.array(y)))
+        assert (data.kind, data.y.tolist()) == ("binary", [1, -1, 1, -1])
+
+    @pytest.mark.parametrize("dtype", [None, "S"])
+    def test_texts_are_labels_and_names_are_kept(self, saved, dtype):
+        y = np.array(["no", "yes", "no", "no"], dtype)
+        data = datasets.load(saved(data=X, target=y, feature_names=np.array(["a", "b", "c"])))
+        assert (data.label_names, tuple(data.feature_names)) == (("no", "yes"), ("a", "b", "c"))
+        named = datasets.load(saved(data=X, target=[0, 1, 0, 0], target_names=np.array(["off", "on"])))
+        assert named.label_names == ("off", "on")
+
+    def test_rows_of_0_and_1_are_multilabel(self, saved):
+        Y = np.array([[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 1]])
+        data = datasets.load(saved(X=X, y=Y))
+        assert (data.kind, data.label_names) == ("multilabel", ("1", "2", "3"))
+        np.testing.assert_array_equal(data.y.toarray(), Y)
+
+    def test_both_parts_of_pictures(self, saved):
+        pictures = np.arange(4 * 6, dtype=np.uint8).reshape(4, 2, 3)
+        id = saved(x_train=pictures, y_train=[0, 1, 2, 0], x_test=pictures[:2], y_test=[2, 1])
+        data = datasets.load(id)
+        assert (data.picture_shape, data.X.shape, data.test.X.shape) == ((2, 3), (4, 6), (2, 6))
+        assert data.test.y.tolist() == [2, 1]
+
+    def test_another_file_is_the_test_part(self, saved):
+        id = saved(X=X, y=[0, 1, 2, 0])
+        test = saved("b.npz", X=X[:2], y=[2, 1]).removeprefix("npz:")
+        assert datasets.load(id, test=test).test.y.tolist() == [2, 1]
+
+    @pytest.mark.parametrize("form", ["csr", "csc"])
+    def test_a_sparse_matrix_as_scipy_saves_it(self, tmp_path, form):
+        S = scipy.sparse.random(20, 30, 0.2, format=form, random_state=0)
+        scipy.sparse.save_npz(tmp_path / "a.npz", S)
+        with np.load(tmp_path / "a.npz") as archive:
+            arrays = dict(archive)
+        np.savez(tmp_path / "a.npz", **arrays, y=np.arange(20) % 3)
+        data = datasets.load(f"npz:{tmp_path / 'a.npz'}")
+        assert scipy.sparse.issparse(data.X)
+        assert (S.tocsr() != data.X).nnz == 0
+
+    @pytest.mark.parametrize(
+        ("arrays", "sentence"),
+        [
+            ({"a": X}, "holds a, not samples X and labels y: save samples X and labels y by numpy.savez"),
+            ({"X": X}, "holds X, not samples X and labels y"),
+            ({}, "holds nothing, not samples"),
+            ({"X": X, "y": [0, 1, 0]}, r"X has the shape \(4, 3\) and y \(3,\); give a row a sample"),
+            ({"X": X[0], "y": [0, 1, 0]}, r"X has the shape \(3,\)"),
+            ({"X": X * 1j, "y": [0, 1, 0, 1]}, "X has entries of type complex128; give real numbers"),
+            ({"X": X.astype(str), "y": [0, 1, 0, 1]}, "X has entries of type <U32"),
+            ({"X": X.astype(object), "y": [0, 1, 0, 1]}, "holds Python objects, which are not read"),
+            ({"X": X, "y": [0.1, 0.2, 0.3, 1]}, "y holds numbers that are not whole, such as 0.1"),
+            ({"X": X, "y": [0, np.nan, 1, 1]}, "a label in y is NaN or infinite"),
+            ({"X": X, "y": np.array([0, 1j, 1, 1])}, "labels y have the shape .* and type complex128"),
+            ({"X": X, "y": X}, "y is no matrix of 0 and 1 with a column a label"),
+            ({"X": X * np.nan, "y": [0, 1, 0, 1]}, "features that are NaN or infinite"),
+            ({"X": X, "y": [1, 1, 1, 1]}, "all training samples have the same label"),
+            ({"X_train": X, "y_train": [0, 1, 1, 1], "X_test": X[:, :2], "y_test": [0, 1, 1, 1]}, "as many"),
+            (
+                {"data": [1.0], "indices": [9], "indptr": [0, 1], "shape": [1, 3], "y": [0]},
+                "do not make a CSR",
+            ),
+            (
+                {"data": [1.0], "indices": [0], "indptr": [0, 1], "shape": [1, 3], "format": "bsr", "y": [0]},
+                "in the form 'bsr'",
+            ),
+        ],
+    )
+    def test_other_arrays_are_refused_in_a_sentence(self, saved, arrays, sentence):
+        with pytest.raises(DataError, match=sentence) as refused:
+            datasets.load(saved(**arrays))
+        assert str(refused.value).endswith(".")
+        assert "\n" not in str(refused.value)
+
+    def test_large_whole_labels_stay_apart(self, saved):
+        y = np.array([2**60, 2**60 + 1, 2**60, 2**60 + 1])
+        assert datasets.load(saved(X=X, y=y)).label_names == (str(2**60), str(2**60 + 1))

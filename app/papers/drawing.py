@@ -75,8 +75,7 @@ class Outcome:
         return [
             case
             for case in self.cases
-            if value.data in ("", case.problem.data_text.partition(",seed=")[0])
-            and value.lam in (None, case.problem.lam)
+            if value.data in ("", case.data) and value.lam in (None, case.problem.lam)
         ]
 
     def as_measured(self, value: Value) -> str:

@@ -109,6 +109,11 @@ class Case:
     differ: str = ""
 
     @property
+    def data(self) -> str:
+        """Return the data set with its options, whatever the seed."""
+        return self.problem.data_text.partition(",seed=")[0]
+
+    @property
     def name(self) -> str:
         """Name the problem in a few words: data, and λ if it has one."""
         recipe = self.problem
@@ -174,14 +179,13 @@ def cases(runs: Iterable[Run], differ: Callable[[Run], str] = lambda run: "") ->
     """Put runs on the same problem together, in their order; ``differ`` says of a run that has begun how its
     data differ from those of the paper."""
     found: dict[str, Case] = {}
+    differs: dict[str, str] = {}
     for run in runs:
         case = found.setdefault(run.problem.key, Case(run.problem, {}))
         case.runs[run.label] = run
-    return [replace(case, differ=_first(map(differ, case.runs.values()))) for case in found.values()]
-
-
-def _first(texts: Iterable[str]) -> str:
-    return next(filter(None, texts), "")
+        # a run that had no time does not know, but another one on the same data may
+        differs[case.data] = differs.get(case.data) or differ(run)
+    return [replace(case, differ=differs[case.data]) for case in found.values()]
 
 
 def by_data(found: Iterable[Case]) -> dict[str, list[Case]]:
@@ -286,6 +290,8 @@ class Measure:
             return Bounds.at_least(float(value))
         if not run.whole and self.field in FALLING:  # what it had, it would have made smaller
             return Bounds(FALLING[self.field], float(value))
+        if not run.whole and self.field not in SIZES:
+            return UNKNOWN
         return Bounds.exact(float(value))
 
     def _on_the_way(self, case: Case, run: Run) -> Bounds | None:

@@ -105,8 +105,7 @@ class Sizes:
             for run in case.runs.values():
                 here = Size.of_run(run)
                 if here.n is not None or here.d is not None:
-                    text = case.problem.data_text.partition(",seed=")[0]
-                    rows[text] = SizesOf(text, here, self.of_data(case.problem), not case.differ)
+                    rows[case.data] = SizesOf(case.data, here, self.of_data(case.problem), not case.differ)
         return list(rows.values())
 
 

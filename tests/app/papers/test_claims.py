@@ -321,6 +321,22 @@ def test_seconds_to_a_part_of_f_at_the_start_need_no_minimum():
         Measure("nnz", down=0.1)
 
 
+def test_what_a_run_that_was_cut_had_in_the_end_is_not_what_it_would_come_to():
+    ends = {"nnz": 108, "nnz_rows": 54, "test_metric": 0.8, "train_metric": 0.9}
+    cut, whole = (run("a", FAST, status=status, **ends) for status in ("max-seconds", "max-iter"))
+    for field in (*ends, "rows", "density", "row_density"):
+        assert measured(Measure(field), cut) == "not known"
+        assert measured(Measure(field), whole) != "not known"
+    assert measured(Measure("n_features"), cut) == "100"
+    assert measured(Measure("objective"), cut) == "at most 1"
+
+
+def test_data_are_other_data_for_runs_that_had_no_time_too():
+    waiting = replace(run("a", [9.0], lam=1e-3), trace=None, record={"status": "stopped"})
+    found = cases([run("a", FAST), waiting], lambda one: "a9a has 9 rows" * ("problem" in one.record))
+    assert [case.differ for case in found] == ["a9a has 9 rows"] * 2
+
+
 def test_epochs_iterates_and_their_pace_are_counted_on_whole_runs():
     columns = {"epoch": [0, 0, 1, 2], "nnz": [0, 8, 4, 4]}
     whole, cut = run("a", SLOW, columns=columns), run("a", SLOW, status="max-seconds", columns=columns)

@@ -20,7 +20,7 @@ FILES = sorted(
     if path.suffix in READERS
 )
 #: No citations: words of messages and examples.
-OWN = {"app/papers/__init__.py:99"}
+OWN = {"app/papers/__init__.py"}
 #: Numbers of tables, as in the one paper that writes them so.
 ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
 CITED = [citation for path in FILES for citation in citations(path)]
@@ -39,13 +39,18 @@ def test_each_part_that_is_cited_is_in_its_paper(paper):
 
 
 def test_it_is_said_whose_part_is_meant():
-    unknown = {f"{c.place}: {c.part}, {c.text[:90]}" for c in CITED if c.paper is None and c.place not in OWN}
+    unknown = {
+        f"{c.place}: {c.part}, {c.text[:90]}"
+        for c in CITED
+        if c.paper is None and c.place.partition(":")[0] not in OWN
+    }
     assert not unknown, "\n".join(sorted(unknown))
 
 
 def test_what_a_part_says_is_what_it_is_cited_for():
     """Numbers alone are too weak: (5) and (6) are both there. The words are in ``papers.toml``."""
-    known = [citation for citation in CITED if citation.paper and entry(citation)]
+    # exhibits of a paper name others of it, and where its data are from
+    known = [c for c in CITED if c.paper and entry(c) and not c.place.startswith("app/papers/")]
     strange = {
         f"{c.place}: {c.paper} {c.part} is {entry(c)[0]!r}: {c.text[:90]}"
         for c in known

@@ -8,36 +8,79 @@ plug-in as well:
       t ← 1, β, β², … until f(w + td) ≤ f(w) + σtΔ
           ? step > 0                                  when the iterate tells about it
           » t = {step}, trials: {ls_trials}           what it then says: fields in braces
+      order: $order                                   a hyper-parameter of the run
+          @ rule = zhong | none, order != cyclic      for which hyper-parameters the step is one
 
-Conditions are those of :mod:`.breakpoints`.
+Conditions of iterates are those of :mod:`.breakpoints`. Of several conditions on hyper-parameters all hold.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..declare import parameters
 from ..methods.iterate import FIELDS
 from ..methods.solver import Solver
 from .breakpoints import Condition, Values
 
-#: A field in what a step says.
-PLACE = re.compile(r"\{(\w+)\}")
+#: A field in what a step says, and a hyper-parameter in its text.
+PLACE, OPTION = re.compile(r"\{(\w+)\}"), re.compile(r"\$(\w+)")
+#: A condition on a hyper-parameter.
+CHOICE = re.compile(r"(\w+) (=|!=) (\S+(?: \| \S+)*)")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A condition on a hyper-parameter: that it has one of these values, or none of them."""
+
+    name: str
+    values: tuple[str, ...]
+    negated: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Choice:
+        """Read ``name = value | value`` or ``name != value``; ValueError for anything else."""
+        if (found := CHOICE.fullmatch(text)) is None:
+            raise ValueError(f"{text!r} is no condition on a hyper-parameter: write name = value | value")
+        return cls(found[1], tuple(found[3].split(" | ")), found[2] == "!=")
+
+    def holds(self, params: Mapping[str, Any]) -> bool:
+        """Tell whether it holds for these hyper-parameters."""
+        return (as_text(params[self.name]) in self.values) != self.negated
+
+
+def as_text(value: Any) -> str:
+    """Return the value of a hyper-parameter as the command line writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A line of an algorithm: its ``text``; the condition under which an iterate tells about it, ``when``
-    (None: none ever does); and what is then said, with names of fields in braces."""
+    """A line of an algorithm: its ``text``, with hyper-parameters behind $; the condition under which an
+    iterate tells about it, ``when`` (None: none ever does); what is then said, with names of fields in
+    braces; and for which hyper-parameters the algorithm has the line, ``only``."""
 
     text: str
     when: Condition | None = None
     says: str = ""
+    only: tuple[Choice, ...] = ()
+
+    @property
+    def options(self) -> set[str]:
+        """Return the hyper-parameters that it depends on."""
+        return {choice.name for choice in self.only} | set(OPTION.findall(self.text))
+
+    def with_params(self, params: Mapping[str, Any]) -> Step:
+        """Return the step with the values of hyper-parameters in its text."""
+        return replace(self, text=OPTION.sub(lambda place: as_text(params[place[1]]), self.text), only=())
 
     @property
     def fields(self) -> list[str]:
@@ -71,10 +114,13 @@ class Pseudocode:
         steps: list[Step] = []
         for line in lines:
             sign, _, rest = line.strip().partition(" ")
-            if sign not in ("?", "»"):
+            if sign not in ("?", "»", "@"):
                 steps.append(Step(line))
             elif not steps:
                 raise ValueError(f"{line.strip()!r} comes before any step: put it below the step it is about")
+            elif sign == "@":
+                choices = [Choice.parse(part.strip()) for part in rest.split(",")]
+                steps[-1] = replace(steps[-1], only=(*steps[-1].only, *choices))
             elif sign == "?":
                 steps[-1] = replace(steps[-1], when=Condition.parse(rest))
             else:
@@ -84,6 +130,11 @@ class Pseudocode:
                         f"{unknown[0]!r} is no field of the record: name one of {', '.join(FIELDS)}"
                     )
         return cls(source, tuple(steps))
+
+    def with_params(self, params: Mapping[str, Any]) -> Pseudocode:
+        """Return the algorithm that a solver with these hyper-parameters follows."""
+        steps = [step for step in self.steps if all(choice.holds(params) for choice in step.only)]
+        return replace(self, steps=tuple(step.with_params(params) for step in steps))
 
 
 @cache
@@ -116,6 +167,10 @@ def pseudocode(solver: type[Solver]) -> Pseudocode | None:
     if path is None:
         return None
     try:
-        return Pseudocode.parse(path.read_text(encoding="utf-8"))
+        algorithm = Pseudocode.parse(path.read_text(encoding="utf-8"))
+        known = {parameter.name for parameter in parameters(solver)} if is_dataclass(solver) else set()
+        if unknown := set().union(*(step.options for step in algorithm.steps)) - known:
+            raise ValueError(f"{min(unknown)!r} is no hyper-parameter of {solver.id}")
+        return algorithm
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None

@@ -13,7 +13,7 @@ import panel as pn
 from app import theme
 from app.views.base.exports import ShownTable
 from app.views.base.view import View
-from solvers import FIELDS, SOLVERS, Pseudocode, Step, pseudocode
+from solvers import FIELDS, SOLVERS, Pseudocode, Step, parameters, pseudocode
 from solvers.runs.breakpoints import known
 
 #: Digits of numbers in a step.
@@ -40,8 +40,12 @@ class Algorithm(View):
 
     @property
     def _algorithm(self) -> Pseudocode | None:
-        solver = SOLVERS.get(self.chosen.info.solver)
-        return None if solver is None else pseudocode(solver)
+        """Return the algorithm that the run follows with its hyper-parameters."""
+        info = self.chosen.info
+        solver = SOLVERS.get(info.solver)
+        if solver is None or (algorithm := pseudocode(solver)) is None:
+            return None
+        return algorithm.with_params({p.name: p.default for p in parameters(solver)} | dict(info.params))
 
     def _told(self) -> tuple[int, list[tuple[Step, bool, str]]] | None:
         """Return the iterate at the cursor, and each step with whether the iterate tells of it, and what it

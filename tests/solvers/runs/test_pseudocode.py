@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -38,11 +40,24 @@ def suitable(id: str) -> solvers.Problem:
     raise AssertionError(f"no problem for {id}")
 
 
+def followed(solver: solvers.Solver) -> Pseudocode:
+    """The algorithm that a solver follows."""
+    params = {p.name: getattr(solver, p.name) for p in solvers.parameters(type(solver))}
+    return pseudocode(type(solver)).with_params(params)
+
+
+def text(solver: solvers.Solver) -> list[str]:
+    return [step.text for step in followed(solver).steps]
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
 @pytest.mark.parametrize("id", HOUSE)
-def test_each_iterate_of_a_solver_tells_about_a_step_of_its_algorithm(id):
-    solver = solvers.make_solver(id)
-    algorithm = pseudocode(type(solver))
-    trace, before = solvers.solve(suitable(id), solver, max_iter=12), {}
+def test_each_iterate_of_a_solver_tells_about_a_step_of_its_algorithm(id, preset):
+    if preset == "paper" and not solvers.SOLVERS[id].presets:
+        pytest.skip("its defaults are the paper's")
+    solver = solvers.make_solver(id, **({"preset": preset} if preset == "paper" else {}))
+    algorithm = followed(solver)
+    trace, before = solvers.solve(suitable(id), solver, max_iter=30 if "clustered" in id else 12), {}
     told, said = set(), set()
     for record in trace.records():
         here = {name: known(name, record[name]) for name in FIELDS}
@@ -80,6 +95,7 @@ def test_a_step_has_its_text_its_condition_and_what_it_says():
         ("A source\n? step > 0\n", "comes before any step"),
         ("A source\nx\n? step >> 0\n", "is no condition"),
         ("A source\nx\n» {stp}\n", "'stp' is no field of the record"),
+        ("A source\nx\n@ rule is zhong\n", "is no condition on a hyper-parameter"),
     ],
 )
 def test_a_line_that_is_wrong_is_said_in_a_sentence(text, wrong):
@@ -100,6 +116,52 @@ def test_a_plug_in_brings_its_own_in_a_file_next_to_it(tmp_path, monkeypatch):
     (tmp_path / "mine.txt").write_text(WANTED, encoding="utf-8")
     assert pseudocode(module.Mine) == Pseudocode.parse(WANTED)
     pseudocode.cache_clear()
+    (tmp_path / "mine.txt").write_text("A source\nx\n@ rule = zhong\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="'rule' is no hyper-parameter of mine"):
+        pseudocode(module.Mine)
     (tmp_path / "mine.txt").write_text("A source\n» {stp}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"mine\.txt"):
         pseudocode(module.Mine)
+
+
+@pytest.mark.parametrize("id", HOUSE)
+def test_the_algorithm_is_that_of_the_hyper_parameters(id):
+    """Each choice and each switch changes a line, one for each of its values."""
+    solver = solvers.make_solver(id)
+    bases = [solver]
+    if "clustering" in {parameter.name for parameter in solvers.parameters(type(solver))}:
+        bases = [replace(solver, clustering=kind) for kind in ("chunks", "kmeans")]
+    for parameter in solvers.parameters(type(solver)):
+        values = (True, False) if isinstance(parameter.default, bool) else parameter.choices or ()
+
+        def differ(base: solvers.Solver, name=parameter.name, values=values) -> bool:
+            texts = [text(replace(base, **{name: value})) for value in values]
+            return all(a != b for a, b in combinations(texts, 2))
+
+        assert any(map(differ, bases)), parameter.name
+
+
+@pytest.mark.parametrize("id", [id for id in HOUSE if solvers.SOLVERS[id].presets])
+def test_the_algorithm_of_the_paper_s_values_is_another_than_that_of_the_defaults(id):
+    assert text(solvers.make_solver(id, preset="paper")) != text(solvers.make_solver(id))
+
+
+@pytest.mark.parametrize(
+    ("id", "params", "said", "unsaid"),
+    [
+        ("prox-qn", {"preset": "paper"}, "γ ← sᵀy/sᵀs", "γ ← ‖y‖/‖s‖"),
+        ("prox-qn", {}, "γ ← ‖y‖/‖s‖", "γ ← sᵀy/sᵀs"),
+        ("prox-qn", {"preset": "paper"}, "forget the pairs", "keep the pairs"),
+        ("bcd-ls", {"preset": "paper"}, "in cyclic order", "shrink"),
+        ("bcd-ls", {}, "in random order", "cyclic"),
+        ("clustered-lbfgs", {"clustering": "kmeans"}, "k-means", "chunks"),
+        ("clustered-lbfgs", {}, "chunks", "k-means"),
+        ("sgd-l1", {"preset": "paper"}, "η₀ 0.85^(k/N)", "η₀/(1 + k/N)"),
+        ("sgd-l1", {}, "η₀/(1 + k/N)", "0.85"),
+        ("gd", {"line_search": "armijo"}, "β²", "Wolfe"),
+    ],
+)
+def test_a_line_says_what_the_hyper_parameters_do(id, params, said, unsaid):
+    whole = "\n".join(text(solvers.make_solver(id, **params)))
+    assert said in whole
+    assert unsaid not in whole

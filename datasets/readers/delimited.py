@@ -9,7 +9,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import count, dropwhile, islice
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +76,8 @@ def separator_of(rows: Iterable[bytes]) -> str | None:
     """Return what divides the fields of rows; None where nothing gives most of them as many."""
     texts = [row.decode("utf-8", "replace") for row in rows]
     for separator in SEPARATORS:
-        widths = Counter(map(len, _records(texts, separator)))
+        records = _records(texts, separator)
+        widths = Counter(len(row) for row in records if not row[0].startswith("#"))
         width, often = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         others = widths.total() - often
         if width > 1 and (others == 0 or (often > 1 and others <= max(1, widths.total() // 10))):
@@ -111,6 +112,7 @@ def layout(path: Path, *, label: str | None = None, header: str = "auto") -> Lay
     width = Counter(map(len, rows[1:] or rows)).most_common(1)[0][0]
     if width > MAX_FEATURES:
         raise DataError(f"{path.name} has {width:,} fields a line; at most {MAX_FEATURES:,} are possible.")
+    rows = list(dropwhile(lambda row: _is_comment(row, width), rows)) or rows
     first, rest = rows[0], [row for row in rows[1:] if len(row) == width]
     classes = _classes_above(first, width) if header == "auto" else None
     numeric = tuple(_mostly_numbers(column) for column in zip(*(rest or [first]), strict=True))
@@ -120,6 +122,11 @@ def layout(path: Path, *, label: str | None = None, header: str = "auto") -> Lay
     headed = names is not None or classes is not None
     column = _label_column(path, label, names, width)
     return Layout(separator, width, headed, names, classes, rows_said, column, numeric)
+
+
+def _is_comment(row: Sequence[str], width: int) -> bool:
+    """Tell whether a row above the others is none of theirs."""
+    return row[0].startswith("#") and len(row) != width
 
 
 def _classes_above(first: Sequence[str], width: int) -> tuple[str, ...] | None:
@@ -272,10 +279,12 @@ def _rows(path: Path, form: Layout, progress: Progress | None) -> Iterator[Row]:
             return
         if not row or (len(row) == 1 and not row[0].strip()):
             continue
+        if first and _is_comment(row, form.width):
+            continue
         if len(row) != form.width and not (first and form.classes):
             raise DataError(
-                f"{path.name}, line {reader.line_num} has {len(row):,} fields but most rows have "
-                f"{form.width:,}: give each row as many."
+                f"{path.name}, line {reader.line_num} has {len(row):,} field{'s' * (len(row) != 1)} but most "
+                f"rows have {form.width:,}: give each row as many."
             )
         first = False
         yield reader.line_num, row

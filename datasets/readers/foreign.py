@@ -34,4 +34,6 @@ def has_named_features(rows: Sequence[bytes]) -> bool:
     """Tell whether most lines are a label and then features with names, as in CRFsuite's own format."""
     fields = [row.split(b"\t") if b"\t" in row else row.split() for row in rows]
     named = sum(len(row) > 1 and all(map(NAMED.fullmatch, row[1:])) for row in fields)
-    return 2 * named > len(rows) and max(map(len, fields), default=0) > 2
+    # a single feature:value may be a tag, and name=value is none
+    several = max(map(len, fields), default=0) > 2 or all(b"=" in row[-1] for row in fields)
+    return 2 * named > len(rows) and several

@@ -74,7 +74,10 @@ def read_samples(
             f"{path.name}: {both[0][0]} has samples of shape {test.X.shape[1:]}, {train[0]} of "
             f"{part.X.shape[1:]}; give both as many features."
         )
-    known = {key: read_names(path, key) for key in ("feature_names", "target_names") if key in names}
+    known = {}
+    for key in ("feature_names", "target_names"):
+        if key in names and (texts := read(path, key)[0]).ndim == 1 and texts.dtype.kind in "biufU":
+            known[key] = tuple(map(str, texts.tolist()))
     return part, test, known
 
 

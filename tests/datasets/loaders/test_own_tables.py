@@ -136,6 +136,10 @@ class TestNpz:
         named = datasets.load(saved(data=X, target=[0, 1, 0, 0], target_names=np.array(["off", "on"])))
         assert named.label_names == ("off", "on")
 
+    def test_names_may_be_numbers(self, saved):
+        data = datasets.load(saved(X=X, y=[0, 1, 0, 1], target_names=np.array([7, 8]), feature_names=X))
+        assert (data.label_names, list(data.feature_names)) == (("7", "8"), ["x1", "x2", "x3"])
+
     def test_rows_of_0_and_1_are_multilabel(self, saved):
         Y = np.array([[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 1]])
         data = datasets.load(saved(X=X, y=Y))

@@ -43,6 +43,15 @@ def test_blanks_around_fields_a_mark_and_empty_lines_are_left_out(written):
     assert columns(table) == [[39, 50], ["State-gov", "Private"], ["<=50K", ">50K"]]
 
 
+def test_comments_above_the_rows_are_left_out(written):
+    table = delimited.read(
+        written("# from a place, by us, in 2020\n# unit cm\n#a,b\n1,x\n2,y\n3,x\n", "a.csv")
+    )
+    assert (table.names, columns(table)) == (("a",), [[1, 2, 3], ["x", "y", "x"]])
+    with pytest.raises(DataError, match="line 2 has 1 field but most rows have 2"):
+        delimited.read(written("1,x\n# unit cm\n2,y\n3,x\n", "a.csv"))
+
+
 def test_a_field_may_go_over_lines(written):
     table = delimited.read(written('text,y\n"a\nb",1\nc,0\n', "a.csv"))
     assert [len(column) for column in columns(table)] == [2, 2]

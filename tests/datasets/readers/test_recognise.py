@@ -96,6 +96,7 @@ def test_another_format_is_refused_in_a_sentence(written, content, sentence):
     ("content", "sentence"),
     [
         (CRFSUITE, "has a label and then named features on a line, as CRFsuite's own format has"),
+        ("B-NP\tw=He\nB-VP\tw=is\n\nO\tw=.\n", "has a label and then named features on a line"),
         ("1 height:1.5 weight:2\n-1 height:1.2\n", "has a label and then named features on a line"),
         ("word TAG\n" * 1001, "has 1,001 lines and no empty one between them"),
         (CONLL_U.replace("\t_\t_\n", "\t_\n").replace("SpaceAfter=No", "") * 2, "counts the tokens in its"),

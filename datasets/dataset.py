@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,9 @@ from .metrics import entity_f1
 if TYPE_CHECKING:
     from .matrix import Products
 
-LARGEST = 1e100
+#: The largest feature that all solvers can work with: squares of it, and ratios of these, are finite and
+#: beyond no safeguard of theirs.
+LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -277,6 +280,12 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
         raise DataError(
             f"{dataset.id}: the {name} part has {n:,} rows but {part.y.shape[0]:,} labels; give one a row."
         )
+    right = (n, dataset.n_classes) if dataset.kind == "multilabel" else (n,)
+    if part.y.shape != right and dataset.kind != "function":
+        raise DataError(
+            f"{dataset.id}: the {name} part has labels of shape {part.y.shape}; {dataset.kind} labels have "
+            f"the shape {right}."
+        )
     if dataset.kind not in ("function", "multilabel"):
         _check_codes(dataset, name, part.y)
     if part.offsets is not None:
@@ -306,12 +315,16 @@ def _check_codes(dataset: Dataset, name: str, y: np.ndarray) -> None:
         )
 
 
-def check_values(id: str, name: str, X: Any) -> None:
-    """Raise DataError if a feature is not finite, or so large that sums of squares would overflow."""
-    base = X.base() if hasattr(X, "csc_rows") else X
+def check_values(id: str, name: str, X: Any, most: float = LARGEST) -> None:
+    """Raise DataError if a feature is not finite, or larger than solvers can work with."""
+    lazy = hasattr(X, "csc_rows")
+    base = X.base() if lazy else X
     values = base if isinstance(base, np.ndarray) else base.data
-    largest = float(np.maximum(values.max(initial=0), -values.min(initial=0)))
+    # unsigned integers have no negative
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if not np.isfinite(largest):
         raise DataError(f"{id}: the {name} part has features that are NaN or infinite; all must be finite.")
-    if largest > LARGEST:
-        raise DataError(f"{id}: the {name} part has features beyond {LARGEST:g}; scale them down.")
+    if largest > (math.sqrt(most) if lazy and X.degree == 2 else most):
+        raise DataError(
+            f"{id}: the {name} part has features beyond {most:g}; scale them down, as scale=standard does."
+        )

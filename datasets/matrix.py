@@ -15,6 +15,18 @@ from .errors import DataError
 from .limits import MAX_FEATURES
 
 
+def check_sparse(X: scipy.sparse.spmatrix) -> None:
+    """Raise ValueError where the arrays of a sparse matrix do not make one of its shape: compiled code would
+    read beyond them."""
+    if X.format == "coo":
+        type(X)((X.data, X.coords), shape=X.shape)
+    elif X.format in ("csr", "csc", "bsr"):
+        made = type(X)((X.data, X.indices, X.indptr), shape=X.shape)  # it shares them
+        if (np.diff(made.indptr) < 0).any():
+            raise ValueError("indptr must be a non-decreasing sequence")
+        made.check_format(full_check=True)
+
+
 class Products:
     """Features, the products of every two of them, and a constant.
 

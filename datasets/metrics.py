@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: Prefixes of the tags of a token in an entity, of its first one, and of its last one.
+FIRST, LAST = ("B-", "S-", "U-"), ("E-", "L-", "S-", "U-")
+INSIDE = ("I-", *FIRST, *LAST)
+
 
 @dataclass(frozen=True)
 class EntityScores:
@@ -39,13 +43,14 @@ def entity_scores(
 ) -> dict[str, EntityScores]:
     """Score predicted tags by entities, as CoNLL's conlleval does.
 
-    An entity is correct where both ends and the type are. An I- tag that does not continue an entity of its
-    type starts one; a negative code, of a tag unseen in training, is no entity.
+    An entity is correct where both ends and the type are. A tag that does not continue an entity of its type
+    starts one, whatever its prefix; a negative code, of a tag unseen in training, is no entity.
 
     Parameters
     ----------
     label_names : tuple of str
-        O, B-type and I-type, by their codes.
+        O, B-type and I-type, by their codes; or those of IOBES (S- for a single token, E- for the last) or
+        of BILOU (U- and L- for the same).
     y_true, y_pred : array, shape (n_tokens,)
         Codes of tags.
     offsets : array, shape (n_sequences + 1,)
@@ -65,15 +70,18 @@ def entity_scores(
     >>> scores["PER"].found, scores["PER"].correct
     (1, 0)
     """
-    types = sorted({name[2:] for name in label_names if name[:2] in ("B-", "I-")})
+    types = sorted({name[2:] for name in label_names if name.startswith(INSIDE)})
     number = {name: k for k, name in enumerate(types)}
-    of = np.array(
-        [number.get(name[2:], -1) if name[:2] in ("B-", "I-") else -1 for name in label_names] + [-1]
+    # codes of -1 read the last entry
+    of = np.array([number[name[2:]] if name.startswith(INSIDE) else -1 for name in label_names] + [-1])
+    begins, closes = (
+        np.array([name.startswith(prefixes) for name in label_names] + [False]) for prefixes in (FIRST, LAST)
     )
-    begins = np.array([name.startswith("B-") for name in label_names] + [False])
     first = np.zeros(len(y_true), bool)
     first[offsets[:-1]] = True
-    true, found = (_entities(of[y], begins[y], first) for y in (np.asarray(y_true), np.asarray(y_pred)))
+    true, found = (
+        _entities(of[y], begins[y], closes[y], first) for y in (np.asarray(y_true), np.asarray(y_pred))
+    )
     correct = true[np.isin(true[:, 0], found[:, 0])]
     twin = found[np.searchsorted(found[:, 0], correct[:, 0])] if len(correct) else correct
     correct = correct[(correct == twin).all(axis=1)]
@@ -89,10 +97,11 @@ def entity_f1(
     return entity_scores(label_names, y_true, y_pred, offsets)["all"].f1
 
 
-def _entities(kind: np.ndarray, begins: np.ndarray, first: np.ndarray) -> np.ndarray:
+def _entities(kind: np.ndarray, begins: np.ndarray, closes: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return (start, last token, type) of the entities, in order of their starts: (n, 3)."""
     inside = kind >= 0
-    before = np.where(first, -1, np.concatenate([[-1], kind[:-1]]))
+    # the type of an entity that is still open before each token
+    before = np.where(first, -1, np.concatenate([[-1], np.where(closes, -1, kind)[:-1]]))
     start = inside & (begins | (before != kind))
     ends_before = np.append(start[1:] | ~inside[1:] | first[1:], True)
     starts, lasts = np.flatnonzero(start), np.flatnonzero(inside & ends_before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,16 @@ import scipy.sparse
 
 from .dataset import Content, Dataset, Part, check, check_values
 from .entry import LOSSES, DataSetInfo, Request
-from .errors import DataError
+from .errors import DataError, short
+from .matrix import check_sparse
 from .names import LazyNames, with_doubles, with_products
 from .trees import below
 
 MAX_DENSE = 100_000_000
+#: Widths of a constant feature, in units of its last place: entries are written and read with rounding.
+ULPS, EPS = 4.0, float(np.finfo(np.float64).eps)
+#: A width beside the entries from which on differences of entries are exact, and means are taken of these.
+CLOSE = 1e-3
 #: What a data set says as its entry does.
 ABOUT = ("id", "summary", "description", "source", "terms", "penalty")
 
@@ -31,9 +36,9 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         content = hold_out(content, kind, options["cv"], request.seed)
     parts = [content.train] if content.test is None else [content.train, content.test]
     request.progress("preparing features", None)
-    matrices = [part.X for part in parts]
+    matrices = [_summed(part.X) for part in parts]
     for name, X in zip(("training", "test"), matrices, strict=False):
-        check_values(entry.id, name, X)
+        check_values(entry.id, name, X, np.inf)  # what is too large may be scaled yet
     if entry.weighting:
         matrices = weigh(matrices, options["weighting"])
     names = content.feature_names
@@ -78,7 +83,14 @@ def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
                     f"{entry.id}: {name} of a part is no array as datasets.Part lists it: X has the shape "
                     "(n, d), y a label a row."
                 )
+            if name == "X" or (content.kind or entry.kind) != "function":
+                _check_array(f"{entry.id}: {name} of a part", array)
     d, names = content.train.X.shape[1], content.feature_names
+    if content.test is not None and content.test.X.shape[1] != d:
+        raise DataError(
+            f"{entry.id}: the test part has {content.test.X.shape[1]:,} features and the training part "
+            f"{d:,}; both must have the same."
+        )
     if not len(names):
         pixels = content.picture_shape
         names = LazyNames.pixels(*pixels) if pixels else LazyNames.numbered(d)
@@ -87,6 +99,30 @@ def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
             f"{entry.id}: there are {len(names):,} feature_names for {d:,} features; give each a name."
         )
     return replace(content, feature_names=names, digest=content.digest or request.digest)
+
+
+def _check_array(what: str, array: Any) -> None:
+    """Raise DataError where an array holds no real numbers, hides some, or is a malformed sparse matrix."""
+    if np.ma.is_masked(array):
+        raise DataError(f"{what} is a masked array with hidden entries; fill them, or leave out their rows.")
+    if hasattr(array, "dtype") and array.dtype.kind not in "biuf":
+        raise DataError(f"{what} holds {array.dtype.name}; it must hold real numbers.")
+    if scipy.sparse.issparse(array):
+        try:
+            check_sparse(array)
+        except ValueError as error:
+            raise DataError(f"{what} is no sparse matrix of shape {array.shape}: {short(error)}.") from None
+
+
+def _summed(X: Any) -> Any:
+    """Return features; sparse ones by rows, as float64 of which a sum is exact, with each entry once."""
+    if not scipy.sparse.issparse(X):
+        return X
+    given, X = X, scipy.sparse.csr_matrix(X.astype(np.float64, copy=False))
+    if not X.has_canonical_format:
+        X = X.copy() if X.format == given.format else X  # the arrays may be the loader's
+        X.sum_duplicates()
+    return X
 
 
 def _real(X: Any) -> Any:
@@ -219,17 +255,63 @@ def _scaled(matrices: list[Any], how: str | float) -> list[Any]:
     if how == "minmax":
         return _minmax(matrices)
     dense = [_dense(X, how) for X in matrices]
+    noise = 0.0
     if how == "sample-standard":
-        dense = [_standard(X, X.mean(1, keepdims=True), X.std(1, keepdims=True)) for X in dense]
-    mean, deviation = dense[0].mean(0), dense[0].std(0)
-    return [_standard(X, mean, deviation) for X in dense]
+        rows = [_spread(X, 1) for X in dense]
+        noise = float(rows[0].rounding.max())
+        dense = [spread.standardized(X) for spread, X in zip(rows, dense, strict=True)]
+    spread = _spread(dense[0], 0, noise)
+    return [spread.standardized(X) for X in dense]
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Mean and deviation of rows or columns: ``origin + unit * mean`` and ``unit * deviation``.
+
+    ``rounding`` bounds the rounding errors of what is standardized.
+    """
+
+    origin: np.ndarray
+    unit: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    rounding: np.ndarray
+
+    def standardized(self, X: np.ndarray) -> np.ndarray:
+        return ((X - self.origin) / self.unit - self.mean) / self.deviation
+
+
+def _spread(X: np.ndarray, axis: int, noise: float = 0.0) -> _Spread:
+    """Measure the spread along an axis; ``noise`` bounds the errors that entries have.
+
+    A mean over n entries is off by up to n ε |mean|, and so is the deviation of a constant: what is constant
+    is told by the width, largest minus smallest entry. Where that is small beside the entries they are
+    counted from the smallest, which is exact, so that a small spread is as precise as a large one. Units are
+    powers of two: squares neither overflow nor vanish.
+    """
+    low, high = X.min(axis, keepdims=True), X.max(axis, keepdims=True)
+    largest, width = np.maximum(-low, high), high - low
+    constant = width <= ULPS * EPS * largest + noise
+    origin = np.where(constant | (width < CLOSE * largest), low, 0.0)
+    unit = np.ldexp(1.0, np.where(constant, 0, np.frexp(width)[1]))
+    counted = (X - origin) / unit
+    mean, deviation = counted.mean(axis, keepdims=True), counted.std(axis, keepdims=True)
+    deviation = np.where(constant, 1.0, deviation)
+    rounding = X.shape[axis] * EPS * largest / (unit * deviation)
+    return _Spread(origin, unit, mean, deviation, np.where(constant, 0.0, rounding))
 
 
 def _unit_rows(X: Any) -> Any:
+    # a power of two that brings the largest entry of a row near 1 changes no digit, and its square is exact
     if scipy.sparse.issparse(X):
-        X = X.astype(np.float64)
-        norms = np.sqrt(np.bincount(_row_numbers(X), X.data**2, X.shape[0]))
-        return _with_data(X, X.data / np.where(norms > 0, norms, 1)[_row_numbers(X)])
+        X, rows = X.astype(np.float64), _row_numbers(X)
+        largest = np.zeros(X.shape[0])
+        np.maximum.at(largest, rows, np.abs(X.data))
+        entries = np.ldexp(X.data, -np.frexp(largest)[1][rows])
+        norms = np.sqrt(np.bincount(rows, entries**2, X.shape[0]))
+        return _with_data(X, entries / np.where(norms > 0, norms, 1)[rows])
+    X = np.asarray(X, dtype=np.float64)
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return X / np.where(norms > 0, norms, 1)
 
@@ -239,29 +321,37 @@ def _row_numbers(X: Any) -> np.ndarray:
 
 
 def _minmax(matrices: list[Any]) -> list[Any]:
-    train = matrices[0]
-    if not scipy.sparse.issparse(train):
-        low, high = train.min(0), train.max(0)
-        return [(X - low) / np.where(high > low, high - low, 1) for X in matrices]
-    if any(X.nnz and X.data.min() < 0 for X in matrices):
+    train, sparse = matrices[0], scipy.sparse.issparse(matrices[0])
+    low, high = (np.asarray(end.toarray() if sparse else end).ravel() for end in (train.min(0), train.max(0)))
+    width = high - low
+    width = np.where(width > ULPS * EPS * np.maximum(-low, high), width, 1)
+    if not sparse:
+        return [(X - low) / width for X in matrices]
+    full = train.count_nonzero(axis=0) == train.shape[0]
+    if (low[~full] < 0).any():
         raise DataError("scale=minmax needs features of at least 0 where they are sparse: use scale=unit.")
-    high = train.max(0).toarray().ravel()
-    factor = 1 / np.where(high > 0, high, 1)
+    factor, matrices = 1 / width, [_lowered(X, full & (low != 0), low) for X in matrices]
     return [_with_data(X, X.data * factor[X.indices]) for X in matrices]
+
+
+def _lowered(X: Any, columns: np.ndarray, low: np.ndarray) -> Any:
+    """Subtract ``low`` from some columns of a sparse matrix, which are then full."""
+    places = np.flatnonzero(columns)
+    if not places.size:
+        return X
+    n = X.shape[0]
+    entries = np.tile(low[places], n), np.tile(places, n), np.arange(n + 1) * places.size
+    return scipy.sparse.csr_matrix(X - type(X)(entries, shape=X.shape))
 
 
 def _dense(X: Any, how: str) -> np.ndarray:
     if not scipy.sparse.issparse(X):
-        return X
+        return np.asarray(X, dtype=np.float64)
     if X.shape[0] * X.shape[1] > MAX_DENSE:
         raise DataError(
             f"scale={how} would make this {X.shape[0]:,} x {X.shape[1]:,} matrix dense: use scale=unit."
         )
     return X.toarray()
-
-
-def _standard(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    return (X - mean) / np.where(deviation > 0, deviation, 1)
 
 
 def doubled(matrices: list[Any], names: Sequence[str], count: int) -> tuple[list[Any], Sequence[str]]:

@@ -15,7 +15,7 @@ from ..names import LazyNames
 from ..readers import arff, hierarchy, svmlight
 from ..trees import Tree, leaves
 from .embedded import digits
-from .labels import indicator
+from .labels import indicator, name_of
 
 DIGITS = {"round": "0689", "straight": "147", "open": "235"}
 
@@ -116,8 +116,9 @@ def _documents(path: Path, above: Path, tree: Tree, request: Request) -> Part:
     nodes = np.array([ids.get(f"{label:.0f}", -1) for label in rows.labels.tolist()], np.int32)
     missing = np.flatnonzero((nodes < 0) | (rows.labels != np.round(rows.labels)))
     if len(missing):
-        line, label = rows.lines[missing[0]], rows.labels[missing[0]]
+        line, label = rows.lines[missing[0]], float(rows.labels[missing[0]])
         raise DataError(
-            f"{path.name}, line {line}: {label:.12g} is no leaf of {above.name}; a document's class is one."
+            f"{path.name}, line {line}: {name_of(label)} is no leaf of {above.name}; a document's class is "
+            "one."
         )
     return Part(rows.X, nodes)

@@ -14,8 +14,8 @@ FEW_CLASSES, LEAST_OF_A_CLASS = 20, 5
 
 
 def name_of(label: float | str) -> str:
-    """How a label is shown and typed: 3 for 3.0."""
-    return f"{label:.12g}" if isinstance(label, float) else str(label)
+    """Return how a label is shown and typed, 3 for 3.0; labels that differ have names that differ."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def encode(kind: str, *parts: np.ndarray) -> tuple[list[np.ndarray], tuple[str, ...]]:

@@ -34,12 +34,25 @@ def test_features_that_are_not_finite_are_refused(value, form, options):
         loaded(Part(form(bad), Y), **options)
 
 
-@pytest.mark.parametrize("options", [{"scale": "unit"}, {"scale": "standard"}, {"degree": 2}])
-def test_numbers_that_would_overflow_in_scaling_or_products_are_refused(options):
+@pytest.mark.parametrize(
+    ("most", "options"), [(1e200, {}), (1.01e15, {}), (1e8, {"degree": 2}), (1e200, {"degree": 2})]
+)
+def test_numbers_that_no_solver_could_work_with_are_refused_products_too(most, options):
     large = X.copy()
-    large[2] = 1e200
-    with pytest.raises(DataError, match="features beyond 1e\\+100"):
+    large[2] = most
+    with pytest.raises(DataError, match="features beyond 1e\\+15; scale them down, as scale=standard does"):
         loaded(Part(large, Y), **options)
+
+
+@pytest.mark.parametrize("how", ["unit", "standard", "minmax", "sample-standard", 1e9])
+def test_numbers_that_scaling_brings_down_are_taken(how):
+    large = X * 1e22
+    np.testing.assert_allclose(
+        loaded(Part(large, Y), scale=how).X,
+        loaded(Part(large / 1e10, Y), scale=how).X * (1e10 if how == 1e9 else 1.0),
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 def test_not_finite_features_of_the_test_part_are_refused():

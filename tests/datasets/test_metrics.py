@@ -1,15 +1,17 @@
 import numpy as np
+import pytest
 
 from datasets import entity_scores
 from datasets.metrics import entity_f1
 
 NAMES = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
+WIDER = (*NAMES, "E-PER", "S-PER", "E-LOC", "S-LOC", "L-PER", "U-PER")
 
 
-def scores(true, found, offsets):
-    code = {name: i for i, name in enumerate(NAMES)}
+def scores(true, found, offsets, names=NAMES):
+    code = {name: i for i, name in enumerate(names)}
     y = [np.array([code.get(tag, -1) for tag in tags.split()]) for tags in (true, found)]
-    return entity_scores(NAMES, *y, np.array(offsets))
+    return entity_scores(names, *y, np.array(offsets))
 
 
 def test_an_entity_counts_where_both_ends_and_the_type_are_right():
@@ -59,3 +61,30 @@ def test_tags_unseen_in_training_and_no_entities_at_all_give_zero():
         0.0,
         0.0,
     )
+
+
+@pytest.mark.parametrize(
+    ("tags", "same"),
+    [
+        ("B-PER I-PER E-PER O S-LOC", "B-PER I-PER I-PER O B-LOC"),
+        ("S-PER S-PER B-PER E-PER", "B-PER B-PER B-PER I-PER"),
+        ("B-PER E-PER B-PER E-PER", "B-PER I-PER B-PER I-PER"),
+        ("B-PER L-PER U-PER", "B-PER I-PER B-PER"),
+        ("B-PER E-PER I-PER", "B-PER I-PER B-PER"),
+        ("S-PER E-PER E-PER", "B-PER B-PER B-PER"),
+        ("S-PER I-PER E-LOC", "B-PER B-PER B-LOC"),
+        ("E-PER E-LOC B-PER", "B-PER B-LOC B-PER"),
+        ("O E-PER O I-PER E-PER", "O B-PER O B-PER I-PER"),
+    ],
+)
+def test_tags_of_iobes_and_bilou_are_the_same_entities(tags, same):
+    n = len(tags.split())
+    result = scores(tags, same, [0, n], WIDER)
+    assert result["all"].true == result["all"].found == result["all"].correct > 0
+    assert "O" not in result
+    assert set(result) == {"all", "PER", "LOC"}
+
+
+def test_a_single_token_entity_that_is_missed_counts_as_missed():
+    result = scores("S-PER O S-LOC", "S-PER O O", [0, 3], WIDER)
+    assert (result["all"].true, result["all"].correct, result["LOC"].recall) == (2, 1, 0.0)

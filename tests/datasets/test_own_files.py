@@ -100,3 +100,22 @@ def keeps_its_promises(loaded):
         assert loaded.y.min() >= 0
     if hasattr(loaded.X, "csc_rows"):
         assert len(loaded.X.csc_rows(0, loaded.X.shape[0])[1]) == loaded.X.nnz
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["1234567890123", "1234567890124", "7"], ("7", "1234567890123", "1234567890124")),
+        (["9007199254740991", "9007199254740990", "-3"], ("-3", "9007199254740990", "9007199254740991")),
+        (["1e3", "1000.0", "-0"], ("0", "1000")),
+        (["0.12345678901234", "0.12345678901235"], ("0.12345678901234", "0.12345678901235")),
+    ],
+)
+def test_labels_that_differ_have_names_that_differ(tmp_path, labels, names):
+    path = tmp_path / "long.svm"
+    path.write_text("".join(f"{label} 1:{k}\n" for k, label in enumerate(labels, 1)))
+    data = datasets.load(f"svmlight:{path}", split="none")
+    assert data.label_names == names
+    if len(names) > 2:
+        one = datasets.load(f"svmlight:{path}", split="none", positive=names[-1])
+        assert one.y.tolist().count(1) == 1

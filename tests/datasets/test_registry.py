@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import datasets
 from datasets import Content, DataError, DataSetInfo, Option, Part
@@ -129,6 +130,70 @@ def test_what_a_loader_leaves_out_is_added(monkeypatch):
     )
     monkeypatch.setitem(datasets.DATASETS, "my-set", pictured)
     assert datasets.load("my-set").feature_names[3] == "pixel (2, 2)"
+
+
+def malformed(of, *arrays):
+    return of(arrays, shape=(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (malformed(sp.csr_matrix, np.ones(3), [50_000_000, 1, 0], [0, 1, 2, 3]), "indices must be < 2"),
+        (malformed(sp.csr_array, np.ones(3), [0, -1, 0], [0, 1, 2, 3]), "indices must be >= 0"),
+        (malformed(sp.csc_matrix, np.ones(3), [0, 1, 7], [0, 1, 3]), "indices must be < 3"),
+        (malformed(sp.csr_matrix, np.ones(3), [0, 1, 0], [0, 3, 1, 3]), "non-decreasing"),
+        (np.eye(3, 2) * 1j, "X of a part holds complex128; it must hold real numbers"),
+        (np.full((3, 2), "1.0"), "X of a part holds str"),
+        (np.full((3, 2), np.datetime64("2020")), "X of a part holds datetime64"),
+        (np.full((3, 2), "1.0", dtype=object), "X of a part holds object"),
+        (np.ma.masked_equal(np.eye(3, 2), 1.0), "X of a part is a masked array with hidden entries"),
+    ],
+)
+@pytest.mark.parametrize("place", ["train", "test"])
+def test_features_that_are_no_matrix_of_numbers_are_refused_in_a_sentence(monkeypatch, X, words, place):
+    y, right = np.array([0, 1, 1]), np.eye(3, 2)
+    train, test = (Part(X, y), None) if place == "train" else (Part(right, y), Part(X, y))
+    entry = dataclasses.replace(ENTRY, loader=lambda request: Content(train, ("a", "b"), test=test))
+    monkeypatch.setitem(datasets.DATASETS, "my-set", entry)
+    with pytest.raises(DataError, match=words):
+        datasets.load("my-set")
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (np.ma.masked_equal([0, 1, 1], 1), "y of a part is a masked array with hidden entries"),
+        (np.array(["a", "b", "b"]), "y of a part holds str"),
+        (np.array([0, 1j, 1]), "y of a part holds complex128"),
+        (np.array([[0], [1], [1]]), r"labels of shape \(3, 1\)"),
+        (malformed(sp.csr_matrix, np.ones(3), [50_000_000, 1, 0], [0, 1, 2, 3]), "y of a part is no sparse"),
+    ],
+)
+def test_labels_that_are_none_are_refused_in_a_sentence(monkeypatch, y, words):
+    entry = dataclasses.replace(ENTRY, loader=lambda request: Content(Part(np.eye(3), y), ("a", "b")))
+    monkeypatch.setitem(datasets.DATASETS, "my-set", entry)
+    with pytest.raises(DataError, match=words):
+        datasets.load("my-set")
+
+
+def test_a_test_part_has_the_features_of_training(monkeypatch):
+    y = np.array([0, 1, 1])
+    content = Content(Part(np.eye(3), y), ("a", "b"), test=Part(np.eye(3, 2), y))
+    monkeypatch.setitem(datasets.DATASETS, "my-set", dataclasses.replace(ENTRY, loader=lambda _: content))
+    with pytest.raises(DataError, match="the test part has 2 features and the training part 3"):
+        datasets.load("my-set")
+
+
+@pytest.mark.parametrize("scale", ["none", "unit", "minmax"])
+def test_small_integers_that_stand_twice_are_added_as_numbers(monkeypatch, scale):
+    entries = np.array([100, 100, 1, 1], np.int8)
+    X = sp.csr_matrix((entries, [0, 0, 1, 0], [0, 2, 3, 4]), shape=(3, 2))
+    content = Content(Part(X, np.array([0, 1, 1])), ("a", "b"))
+    monkeypatch.setitem(datasets.DATASETS, "my-set", dataclasses.replace(ENTRY, loader=lambda _: content))
+    expected = {"none": 200.0, "unit": 1.0, "minmax": 1.0}
+    assert datasets.load("my-set", scale=scale).X[0, 0] == expected[scale]
+    assert X.nnz == 4, "the loader's arrays stay as they are"
 
 
 @pytest.mark.parametrize(

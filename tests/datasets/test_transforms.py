@@ -114,7 +114,7 @@ def test_scaling_uses_the_statistics_of_the_training_part(sparse):
 
     unit = scaled("unit")
     np.testing.assert_allclose(np.linalg.norm(np.vstack(unit), axis=1), 1)
-    low = 0 if sparse else X.min(0)
+    low = X.min(0)
     np.testing.assert_allclose(scaled("minmax")[1], (X_test - low) / (X.max(0) - low))
     np.testing.assert_allclose(scaled("standard")[1], (X_test - X.mean(0)) / X.std(0))
     np.testing.assert_allclose(scaled(4.0)[0], X / 4)
@@ -136,11 +136,77 @@ def test_empty_rows_and_constant_columns_do_not_divide_by_zero():
             assert np.isfinite(scaled.toarray() if scipy.sparse.issparse(scaled) else scaled).all()
 
 
+def dense(X):
+    return X.toarray() if scipy.sparse.issparse(X) else X
+
+
+@pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("how", ["standard", "minmax"])
+def test_a_constant_feature_is_nothing_after_scaling_whatever_its_value_and_number(how, form):
+    for n in (3, 10, 1000):
+        constants = np.arange(1, 201) / 100 + 14.0
+        X = np.tile(constants, (n, 1))
+        train, test = transforms.scale([form(X), form(X[:2] + 0.01)], how)
+        np.testing.assert_array_equal(dense(train), 0.0)
+        np.testing.assert_allclose(dense(test), 0.01, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["standard", "minmax"])
+def test_a_feature_that_only_rounding_spreads_is_constant(how):
+    X = np.array([[0.1 + 0.2], [0.3], [0.3]])
+    (scaled,) = transforms.scale([X], how)
+    assert np.abs(scaled).max() < 1e-15
+
+
+@pytest.mark.parametrize("middle", [1.0, 1e8, -1e8, 1e15])
+@pytest.mark.parametrize("unit", [1.0, 2.0**-20, 2.0**-100, 2.0**-1000, 2.0**300])
+def test_a_small_spread_is_scaled_as_a_large_one(middle, unit):
+    steps = RNG.integers(-1000, 1000, (500, 2)).astype(float)
+    X = (middle + steps) * unit
+    (standard,), (minmax,) = (transforms.scale([X], how) for how in ("standard", "minmax"))
+    np.testing.assert_allclose(standard, (steps - steps.mean(0)) / steps.std(0), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(minmax, (steps - steps.min(0)) / np.ptp(steps, axis=0), rtol=1e-12)
+
+
+def test_rows_that_are_the_same_but_for_unit_and_offset_leave_nothing_to_scale():
+    shape = RNG.normal(size=40)
+    X = np.outer(RNG.uniform(1, 100, 30), shape) + RNG.uniform(-1000, 1000, (30, 1))
+    (scaled,) = transforms.scale([X], "sample-standard")
+    assert np.abs(scaled).max() < 1e-9
+
+
+def test_constant_rows_are_nothing_after_scaling():
+    X = np.vstack([RNG.normal(size=(5, 7)), np.full((1, 7), 14.62)])
+    (scaled,) = transforms.scale([X], "sample-standard")
+    rows = np.vstack([(X[:5] - X[:5].mean(1, keepdims=True)) / X[:5].std(1, keepdims=True), np.zeros(7)])
+    np.testing.assert_allclose(scaled, (rows - rows.mean(0)) / rows.std(0), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("unit", [1e-320, 1e-200, 1e-160, 1.0, 1e99])
+def test_rows_of_any_length_get_length_one(unit, form):
+    X = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]]) * unit
+    (scaled,) = transforms.scale([form(X)], "unit")
+    rtol = 1e-15 if unit > 1e-300 else 1e-3
+    np.testing.assert_allclose(dense(scaled), [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]], rtol=rtol)
+
+
+@pytest.mark.parametrize(
+    "train", [[[2.0, 0.0, -4.0], [4.0, 1.0, -2.0]], [[2.0, 0.0, 3.0], [4.0, 5.0, 3.0], [5.0, 0.0, 3.0]]]
+)
+def test_minmax_of_sparse_features_is_that_of_dense_ones(train):
+    test = np.array([[0.0, -1.0, 0.0], [3.0, 2.0, 0.0], [0.0, 0.0, 5.0]])
+    expected = transforms.scale([np.array(train), test], "minmax")
+    scaled = transforms.scale([scipy.sparse.csr_matrix(X) for X in (train, test)], "minmax")
+    for one, other in zip(scaled, expected, strict=True):
+        np.testing.assert_allclose(one.toarray(), other)
+
+
 def test_scaling_that_would_fill_a_large_sparse_matrix_is_refused():
     with pytest.raises(DataError, match="use scale=unit"):
         transforms.scale([scipy.sparse.csr_matrix((20_000, 20_000))], "standard")
     with pytest.raises(DataError, match="use scale=unit"):
-        transforms.scale([scipy.sparse.csr_matrix([[0.0, -1.0]])], "minmax")
+        transforms.scale([scipy.sparse.csr_matrix([[0.0, -1.0], [1.0, 0.0]])], "minmax")
 
 
 def test_word_weights():

@@ -134,7 +134,10 @@ class BoundMultitaskHinge(BoundSquaredHinge):
 
     @property
     def truth(self) -> np.ndarray:
-        return self.y.argmax(axis=1) if self.single else self.y
+        if not self.single:
+            return self.y
+        # a class that training lacks has no column, and is none of the others
+        return np.where(self.y.any(axis=1), self.y.argmax(axis=1), -1)
 
     def predict(self, scores: Scores) -> np.ndarray:
         """Return the class with the highest score, or, where samples have several labels, 1 for scores above

@@ -198,3 +198,14 @@ def test_second_derivatives_are_the_diagonal_of_the_hessian(kind, loss):
         delta = Scores(np.zeros_like(at.Z), np.zeros_like(at.tail))
         delta.Z[rows, c] = 1.0
         np.testing.assert_allclose(found.Z[rows, c], product(delta).Z[rows, c], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "loss"), [pair for pair in PAIRS if pair[0] in ("multiclass", "sequences")])
+def test_a_test_row_of_a_class_that_training_lacks_is_never_predicted_right(kind, loss):
+    data = MAKERS[kind]()
+    unseen = dataclasses.replace(data.train, y=np.full_like(data.train.y, -1))
+    data = dataclasses.replace(data, test=unseen)
+    problem = solvers.make_problem(data, loss=loss, lam=0.1)
+    weights = np.random.default_rng(0).normal(size=(5, problem.size))
+    assert [problem.test_metric(w) for w in (np.zeros(problem.size), *weights)] == [0.0] * 6
+    assert set(problem.test_scores(weights[0])[0].truth.tolist()) == {-1}

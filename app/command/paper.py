@@ -126,7 +126,7 @@ def _outcomes(
             yield Outcome.of(exhibit, runs, planned.notes[exhibit.id])
 
 
-def _bounds(here: Bounds | None) -> dict[str, float | None]:
+def bounds(here: Bounds | None) -> dict[str, float | None]:
     """Return what is known of a number: itself, or what it is at least and at most (null: without end)."""
     if here is None:
         return dict.fromkeys(("here", "at_least", "at_most"))
@@ -144,7 +144,7 @@ def _write(found: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) ->
             sizes = {"here": here, "in_paper": in_paper, "same": size.same}
             emit({"type": "size", **where, "data": size.data, **sizes})
         for value in outcome.exhibit.values:
-            numbers = {"in_paper": value.paper, **_bounds(outcome.measured(value))}
+            numbers = {"in_paper": value.paper, **bounds(outcome.measured(value))}
             text = {"text": outcome.as_measured(value), "differ": outcome.differs(value)}
             emit({"type": "value", **where, "name": value.name, **numbers, **text})
         for verdict in outcome.verdicts:

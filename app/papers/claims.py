@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -123,10 +124,12 @@ class Level(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Falls(Measure):
-    """The number of each run at the largest λ is below that at the smallest; with ``rises`` above it."""
+    """The number of each run at the largest λ is below that at the smallest, and with ``each`` that at each λ
+    below that at the λ before; with ``rises`` above it."""
 
     runs: tuple[str, ...]
     rises: bool = False
+    each: bool = False
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         for name, group in by_data(cases).items():
@@ -134,11 +137,13 @@ class Falls(Measure):
                 along = {c.problem.lam: v for c in group if c.problem.lam for v in self.known(c, [label])}
                 if len(along) < 2:
                     continue
-                low, high = min(along), max(along)
-                first, last = along[low], along[high]
-                holds = less(first, last) if self.rises else less(last, first)
-                said = f"{first} at λ = {text_of(low)}, {last} at {text_of(high)}"
-                yield holds, f"{name}, {label}: {said}"
+                lams = sorted(along) if self.each else [min(along), max(along)]
+                steps = [
+                    less(along[low], along[high]) if self.rises else less(along[high], along[low])
+                    for low, high in pairwise(lams)
+                ]
+                said = ", ".join(f"{along[lam]} at {'λ = ' * (lam == lams[0])}{text_of(lam)}" for lam in lams)
+                yield _all(steps), f"{name}, {label}: {said}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +182,7 @@ class Lies(Measure):
         for case in cases:
             for label in self.runs:
                 for value in self.known(case, [label]):
-                    sides = (less(value, high), less(low, value))
-                    holds = False if False in sides else None if None in sides else True
-                    yield holds, f"{case.name}, {label}: {value}"
+                    yield _all([less(value, high), less(low, value)]), f"{case.name}, {label}: {value}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,6 +319,11 @@ class Claim:
     @property
     def _measured(self) -> str:
         return self.test.title if isinstance(self.test, Measure) else ""
+
+
+def _all(parts: Sequence[bool | None]) -> bool | None:
+    """Tell whether all parts hold; None where those that are open decide it."""
+    return False if False in parts else None if None in parts else True
 
 
 def _tuple(value: Any) -> Any:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
+
+from app.command.paper import bounds
+from app.papers.bounds import Bounds
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +52,18 @@ def test_a_figure_is_run_and_written_beside_the_papers(command):
     assert "3 of them kept from before" in again.err
     assert "seen" in again.out
     assert Path(page["file"]).read_text(encoding="utf-8").count("<section>") == text.count("<section>")
+
+
+@pytest.mark.parametrize(
+    ("here", "record"),
+    [
+        (Bounds.exact(3.0), {"here": 3.0, "at_least": 3.0, "at_most": 3.0}),
+        (Bounds.at_least(67.0), {"here": None, "at_least": 67.0, "at_most": math.inf}),
+        (None, {"here": None, "at_least": None, "at_most": None}),
+    ],
+)
+def test_a_number_that_is_open_says_what_it_is_at_least(here, record):
+    assert bounds(here) == record
 
 
 @pytest.mark.slow

@@ -171,6 +171,18 @@ def test_what_falls_with_λ_is_smaller_at_the_largest():
     assert word(table, runs[0]) == NOT_JUDGED
 
 
+def test_what_falls_with_each_λ_may_not_go_up_between_them():
+    runs = [run("a", FAST, lam=lam, nnz=nnz) for lam, nnz in ((1e-4, 90), (1e-3, 95), (1e-2, 10))]
+    table = {"falls": {"runs": ["a"], "field": "nnz"}}
+    assert word(table, *runs) == SEEN
+    table["falls"]["each"] = True
+    found = judged(table, *runs)
+    assert (found.word, found.numbers) == (
+        NOT_SEEN,
+        ("a9a, a: 90 at λ = 0.0001, 95 at 0.001, 10 at 0.01 (no)",),
+    )
+
+
 @pytest.mark.parametrize(("lam", "verdict"), [([1e-3], SEEN), ([1e-2, 1e-4], NOT_SEEN), ([0.1], NOT_JUDGED)])
 def test_the_best_along_λ_is_found_where_it_is_said_to_be(lam, verdict):
     runs = [run("a", FAST, lam=at, test_metric=f1) for at, f1 in ((1e-4, 0.7), (1e-3, 0.9), (1e-2, 0.8))]

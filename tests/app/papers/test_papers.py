@@ -93,6 +93,31 @@ def test_figures_that_the_paper_says_nothing_of_are_read_and_say_so():
         assert all(claim.text.startswith("read off the picture") for claim in exhibit.claims)
 
 
+def test_two_claims_are_left_to_the_eye():
+    """Superlinear convergence to an f* that is the least f found, and the same initial growth of F1."""
+    untested = [
+        (p.id, exhibit.id)
+        for p in papers().values()
+        for exhibit in p.exhibits.values()
+        for claim in exhibit.claims
+        if claim.test is None
+    ]
+    assert untested == [("yu2010", "figure-9"), ("mathur2006", "figure-9")]
+
+
+def test_ridges_that_win_are_on_the_grid():
+    exhibit = papers()["mathur2006"].exhibits["figure-6"]
+    lams = {cell.problem.lam for cell in Spec.of(exhibit.sweep).cells}
+    assert lams > {1e-7, 1e-10}
+    assert {lam for claim in exhibit.claims for lam in getattr(claim.test, "lam", ())} == {1e-7, 1e-10}
+
+
+def test_iterative_scaling_finds_its_difference_vector_once():
+    exhibit = papers()["mathur2006"].exhibits["table-1"]
+    fis = [cell.entrant.make() for cell in Spec.of(exhibit.sweep).cells if cell.entrant.label == "fis"]
+    assert {solver.difference for solver in fis} == {"once"}
+
+
 def test_numbers_of_tables_are_all_there():
     """Table 2 of Yu et al. but Astro-physics: k of two losses and two subgradients on five sets."""
     cells = {(value.data, value.run) for value in papers()["yu2010"].exhibits["table-2"].values}

@@ -255,7 +255,7 @@ class Measure:
         match self.field:
             case "gap":
                 if (f := record.get("objective")) is None:
-                    return None
+                    return _not_begun(run)
                 least, most = map(float, case.gap_of(np.float64(f)))
                 return Bounds(least if run.whole else 0.0, most)
             case "density":
@@ -285,7 +285,7 @@ class Measure:
             case name:
                 value = problem.get(name) if name in SIZES else record.get(name)
         if value is None:
-            return _not_begun(run) if self.field in CLOCKS else None
+            return _not_begun(run)
         if not run.whole and self.field in CLOCKS:
             return Bounds.at_least(float(value))
         if not run.whole and self.field in FALLING:  # what it had, it would have made smaller

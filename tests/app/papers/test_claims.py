@@ -76,6 +76,14 @@ def test_a_run_that_had_no_time_to_begin_may_have_been_the_first():
     assert word(table, run("a", FAST), run("b", SLOW), waiting) == NOT_JUDGED
 
 
+@pytest.mark.parametrize("field", ["cpu_seconds", "test_metric", "nnz", "gap", "settled"])
+def test_a_run_that_had_no_time_leaves_every_number_open(field):
+    waiting = replace(run("c", [9.0]), trace=None, record={"status": "stopped"})
+    failed = replace(waiting, record={"status": "failed"})
+    assert measured(Measure(field), waiting, label="c") == "not known"
+    assert measured(Measure(field), failed, label="c") == "None"
+
+
 def test_two_problems_that_differ_in_the_loss_are_judged_each():
     hinge, other = (
         [replace(one, problem=replace(one.problem, loss=loss)) for one in (run("a", FAST), run("b", f))]

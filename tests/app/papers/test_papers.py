@@ -112,6 +112,16 @@ def test_ridges_that_win_are_on_the_grid():
     assert {lam for claim in exhibit.claims for lam in getattr(claim.test, "lam", ())} == {1e-7, 1e-10}
 
 
+@pytest.mark.parametrize("exhibit", [one for one in RUN if one.id.startswith("mathur2006")])
+def test_plain_and_clustered_solvers_that_are_compared_begin_alike(exhibit):
+    cells = Spec.of(exhibit.sweep).cells
+    made = {cell.entrant.label: cell.entrant.make() for cell in cells}
+    for claim in exhibit.claims:
+        labels = [*getattr(claim.test, "first", ()), *getattr(claim.test, "than", ())]
+        if any(type(made[label]).id.startswith("clustered") for label in labels):
+            assert len({made[label].scaled for label in labels}) == 1, claim.text
+
+
 def test_iterative_scaling_finds_its_difference_vector_once():
     exhibit = papers()["mathur2006"].exhibits["table-1"]
     fis = [cell.entrant.make() for cell in Spec.of(exhibit.sweep).cells if cell.entrant.label == "fis"]

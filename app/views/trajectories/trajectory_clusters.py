@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from app.views.trajectories.trajectory_history import History
 from solvers.parts.clusters import chunked, crossed, kmeans, spreads
@@ -46,19 +45,6 @@ class Grouping:
             maker, labels = "kmeans", kmeans(np.stack([beta, change], axis=1), count, scale="none")
         return cls(labels, maker, _slots(labels, beta))
 
-    def like(self, other: Grouping | None, known: np.ndarray) -> Grouping:
-        """Return the same clusters in the colours that most of their weights had in ``other``, where each
-        weight is found at the place that ``known`` tells, -1 for nowhere."""
-        if other is None:
-            return self
-        was = np.full(known.size, COLORED)
-        was[known >= 0] = other.slots[known[known >= 0]]
-        table = np.zeros((COLORED, COLORED), dtype=np.int64)
-        both = (self.slots < COLORED) & (was < COLORED)
-        np.add.at(table, (self.slots[both], was[both]), 1)
-        _, new = linear_sum_assignment(table, maximize=True)
-        return replace(self, slots=np.append(new, COLORED)[self.slots])
-
     def spread(self, values: np.ndarray) -> tuple[float, float]:
         """Return the standard deviation inside these clusters, and that of their means, at other values of
         the weights, nan where one is not known."""
@@ -96,15 +82,17 @@ class Grouping:
 
 
 def _slots(labels: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Give the clusters with most weights, of equal ones those with the largest, colours in the order of
-    their means."""
+    """Give the clusters with most weights, of equal ones those with the largest, colours in the order of the
+    first weight in each: the same at each visit of an iterate, and mostly that of their weights before."""
     slots = np.full(labels.size, COLORED, dtype=np.int64)
     inside = labels >= 0
-    clusters, place, sizes = np.unique(labels[inside], return_inverse=True, return_counts=True)
+    clusters, head, place, sizes = np.unique(
+        labels[inside], return_index=True, return_inverse=True, return_counts=True
+    )
     if clusters.size:
         means = np.bincount(place, beta[inside]) / sizes
         first = np.lexsort((-np.abs(means), -sizes))[:COLORED]
-        ordered = first[np.argsort(-means[first], kind="stable")]
+        ordered = first[np.argsort(head[first])]
         slot = np.full(clusters.size, COLORED)
         slot[ordered] = np.arange(ordered.size)
         slots[inside] = slot[place]

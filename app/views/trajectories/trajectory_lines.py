@@ -10,8 +10,8 @@ from app import theme
 from app.views.trajectories.trajectory_clusters import COLORED
 from app.views.trajectories.trajectory_history import History
 
-#: Colours of clusters, and of all other weights.
-COLORS = (*theme.COLORS, "#999933", "#AA4499", theme.GREY)
+#: Colours of clusters, none that of a run, and of all other weights.
+COLORS = ("#AA3377", "#CC6677", "#EE8866", "#AAAA00", "#44AA99", "#228833", "#6699CC", "#7755AA", theme.GREY)
 #: Alpha of clusters, of other weights, and of what is not looked at.
 STRONG, WEAK, FAINT = 0.8, 0.35, 0.07
 #: Width of a line, up to this many weights; with more it is one pixel, which is drawn in a seventh of

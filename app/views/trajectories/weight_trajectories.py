@@ -179,14 +179,13 @@ class Trajectories(ProbeView):
             said = {"names": followed.names(places), "shape": trace.names.picture_shape}
             self.figures.pointer.args = {**self.figures.pointer.args, **said}
         beta = _values(seen, places)
-        found = Grouping.of(
+        self.grouping = Grouping.of(
             beta,
             beta - _values(entries[max(place - 1, 0)][1], places),
             _own(seen, places),
             self.maker,
             self.clusters,
         )
-        self.grouping = found.like(grouping, _found(places, before))
         same = self.history is before and np.array_equal(self.grouping.slots, grouping.slots)
         if same:
             self.figures.lines.add(self.history)
@@ -299,14 +298,6 @@ def _values(seen: Seen, places: np.ndarray) -> np.ndarray:
 def _own(seen: Seen, places: np.ndarray) -> np.ndarray:
     """Return the solver's own clusters, -1 where there are none."""
     return seen["labels"][places] if "labels" in seen else np.full(places.size, -1, dtype=np.int32)
-
-
-def _found(places: np.ndarray, history: History | None) -> np.ndarray:
-    """Return where each of these weights was in a history, -1 for nowhere."""
-    if history is None or not history.places.size:
-        return np.full(places.size, -1)
-    at = np.minimum(np.searchsorted(history.places, places), history.places.size - 1)
-    return np.where(history.places[at] == places, at, -1)
 
 
 def _round(seen: Seen) -> str:

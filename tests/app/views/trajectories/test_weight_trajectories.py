@@ -11,12 +11,14 @@ import pytest
 from bokeh.models import ColumnDataSource
 
 import solvers
+from app import theme
 from app.menu import LineMenu
 from app.views import Cursor, Trajectories
 from app.views.trajectories import trajectory_lines
 from app.views.trajectories import weight_trajectories as module
 from app.views.trajectories.trajectory_clusters import COLORED, Grouping
 from app.views.trajectories.trajectory_history import ROWS, History
+from app.views.trajectories.trajectory_lines import COLORS
 from datasets.names import LazyNames
 from solvers import TRAJECTORIES, Iterate, Names, Trace
 from solvers.probes import trajectories as followed
@@ -197,6 +199,9 @@ def test_colours_stay_with_the_weights_when_clusters_are_found_anew():
     view.cursor.iteration = 9
     assert clusters(view) == {frozenset({0, 1, 2}), frozenset({3, 4}), frozenset({5})}
     np.testing.assert_array_equal(view.grouping.slots, before)
+    alone = Made().go(path).at(9, clusters=3)
+    np.testing.assert_array_equal(alone.grouping.slots, before, err_msg="whatever was looked at before")
+    assert set(COLORS).isdisjoint(theme.COLORS), "runs have theirs"
 
 
 def test_eight_clusters_have_a_colour_and_all_others_share_grey():
@@ -205,7 +210,7 @@ def test_eight_clusters_have_a_colour_and_all_others_share_grey():
     assert sorted(set(grouping.slots.tolist())) == list(range(COLORED + 1))
     assert grouping.slots[-1] != COLORED, "the one with most weights is coloured"
     coloured = grouping.slots[grouping.slots < COLORED]
-    assert (np.diff(coloured) <= 0).all(), "in the order of their means"
+    assert (np.diff(coloured) >= 0).all(), "in the order of their first weights"
 
 
 def test_the_solvers_own_clusters_are_drawn_where_it_has_any():

@@ -22,6 +22,7 @@ from .plots import (
     put,
     scale,
     source,
+    step_ticks,
     styled,
     tip,
     upright,

@@ -54,8 +54,9 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
         "active_scroll": None,
         "toolbar_location": "right",
     }
-    fig = figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more))
-    return styled(fig, name)
+    fig = styled(figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more)), name)
+    step_ticks(fig.xaxis[0], whole=x_label.startswith("iteration"))
+    return fig
 
 
 def upright(label: str) -> str:
@@ -150,6 +151,12 @@ def curve(
     """Draw a line of the column ``y`` over "x"."""
     looks = {"line_color": color, "line_dash": dash, "line_width": width, "line_alpha": alpha}
     return draw(fig, Line(x="x", y=y, **looks), source)
+
+
+def step_ticks(axis: Axis, *, whole: bool) -> None:
+    """Let a linear axis have no ticks between whole numbers if it counts or numbers something."""
+    if isinstance(axis.ticker, BasicTicker):
+        axis.ticker.min_interval = 1.0 if whole else 0.0
 
 
 def whole(axis: Axis) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from app import theme
+from app.views import Convergence
+from solvers import Trace
 
 
 @pytest.mark.parametrize(
@@ -83,3 +85,15 @@ def test_a_part_that_is_hidden_is_hidden_in_the_browser_too():
     part.visible = True
     assert part.css_classes == ["plots"]
     assert ":host(.hidden) { display: none !important; }" in theme.asset("layout.css")
+
+
+def test_an_axis_of_iterations_has_no_ticks_between_whole_numbers():
+    trace = Trace.from_records([{"iteration": k, "objective": 1.0} for k in range(2)], label="a")
+    view = Convergence(trace, x="iteration", measure="objective")
+    assert view.figure.xaxis[0].ticker.min_interval == 1.0
+    view.x = "cpu_seconds"
+    assert view.figure.xaxis[0].ticker.min_interval == 0.0
+    assert (
+        theme.plot("a", x_label="iteration  ·  click to go there", y_label="").xaxis[0].ticker.min_interval
+        == 1.0
+    )

@@ -65,6 +65,8 @@ class RunPlot(View):
     thin: ClassVar[tuple[str, ...]] = ()
     #: How Bokeh's ``scatter`` is to draw the points too, in the colour of their run; not at all if empty.
     dots: ClassVar[Mapping[str, Any]] = {}
+    #: Whether lines are solid: dashes of values that jump at each iterate cannot be told apart.
+    solid: ClassVar[bool] = False
     #: Whether runs that repeat each other are drawn as a median with a band.
     banded: ClassVar[bool] = True
     height: int = param.Integer(default=280, doc="pixels")
@@ -137,7 +139,10 @@ class RunPlot(View):
         """Draw one run."""
         sign = {"x": "x", "y": "y", "color": color, **self.dots}
         dots = [self.figure.scatter(source=source, **sign)] if self.dots else []
-        return [*draw_lines(self.figure, source, self.thin[:1], 2, color, dash), *dots]
+        return [
+            *draw_lines(self.figure, source, self.thin[:1], 2, color, "solid" if self.solid else dash),
+            *dots,
+        ]
 
     def hover(self) -> list[tuple[str, str]]:
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
@@ -177,6 +182,7 @@ class RunPlot(View):
         plot = self.figure
         plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], theme.upright(self.y_label)
         theme.scale(plot, "x", log=self.x_scale == "log")
+        theme.step_ticks(plot.xaxis[0], whole=FIELDS[self.x].type is int)
         theme.scale(plot, "y", log=self.logarithmic)
         self._pointer.args = {**self._pointer.args, "said": [list(pair) for pair in self.hover()]}
 

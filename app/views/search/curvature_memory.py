@@ -31,6 +31,7 @@ class Pairs(RunPlot):
     names = ("x", "y", "refused")
     dots: ClassVar = {"y": "refused", "marker": "x", "size": 9, "line_width": 2}
     default_scale = "linear"
+    solid = True
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         pairs = known(rows["memory_pairs"])
@@ -44,6 +45,7 @@ class Scaling(RunPlot):
     id = "memory-gamma"
     title = "Scaling γ"
     y_label = "scaling γ of B₀"
+    solid = True
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"y": self.drawable(known(rows["gamma"]))}
@@ -57,6 +59,7 @@ class Bytes(RunPlot):
     title = "Size of the pairs"
     y_label = "MB  ·  all weights: thin"
     thin = ("whole", "all weights")
+    solid = True
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.problem.get("n_params", np.nan)

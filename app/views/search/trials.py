@@ -11,7 +11,7 @@ from app.views.base.view import View, placed
 
 #: Bars, at most: of more iterations each stands for several, and shows the longest search among them.
 BARS = 400
-#: Bars with room between them, at most.
+#: Bars with room between them, at most; of more their upper ends alone are drawn.
 APART = 100
 
 
@@ -39,6 +39,7 @@ class Trials(View):
         drawn = self.figure.vbar(
             "x",
             top="trials",
+            bottom="bottom",
             width="width",
             source=self._bars,
             name="bars",
@@ -76,9 +77,11 @@ def bars(iteration: np.ndarray, trials: np.ndarray) -> dict[str, np.ndarray]:
     starts = np.arange(0, iteration.size, each)
     longest = np.array([k + int(np.argmax(trials[k : k + each])) for k in starts.tolist()], dtype=int)
     ends = np.minimum(starts + each, iteration.size) - 1
+    apart = starts.size <= APART
     return {
         "x": 0.5 * (iteration[starts] + iteration[ends]),
-        "width": iteration[ends] - iteration[starts] + (0.8 if starts.size <= APART else 1.0),
+        "width": iteration[ends] - iteration[starts] + (0.8 if apart else 1.0),
         "iteration": iteration[longest],
         "trials": trials[longest],
+        "bottom": np.where(apart, 0.0, trials[longest] - 0.5),
     }

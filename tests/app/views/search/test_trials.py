@@ -47,6 +47,12 @@ def test_of_a_long_run_each_bar_is_the_longest_of_several_searches(monkeypatch):
     assert 95 < covered < 103
 
 
+def test_many_bars_are_drawn_by_their_upper_ends_alone():
+    few, many = (bars(np.arange(n), np.ones(n, dtype=int)) for n in (20, 488))
+    assert (few["bottom"] == 0.0).all()
+    assert (many["bottom"] == many["trials"] - 0.5).all()
+
+
 def test_a_run_that_goes_on_gets_more_bars():
     trace = trace_of([-1, 1])
     view = Trials([trace], Cursor(run=trace, iteration=0, follow=False))

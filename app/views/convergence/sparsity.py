@@ -10,7 +10,8 @@ from app import looks, theme
 from app.views.base.feed import Records, known, shaded
 from app.views.base.plot import X_AXES, RunPlot, menu
 from app.views.base.run_events import begins, returns
-from solvers import FIELDS, Trace
+from app.views.base.states import kind_of
+from solvers import ACTIVE, FIELDS, Trace
 
 #: What can be counted: field of the record, name in the menu, label.
 COUNTS = {name: (theme.capital(FIELDS[name].title), FIELDS[name].label) for name in ("nnz", "nnz_rows")}
@@ -34,7 +35,10 @@ class Sparsity(RunPlot):
 
     @property
     def y_label(self) -> str:
-        return f"{COUNTS[self.count][1]}  ·  working set: thin"
+        seen = [trace for trace in self.traces if trace.probes.last(ACTIVE.name, 0) is not None]
+        kinds = dict.fromkeys(kind_of(trace).many for trace in seen) or {"weights": None}
+        of = "" if list(kinds) == ["weights"] else f" of {' or '.join(kinds)}"
+        return f"{COUNTS[self.count][1]}  ·  working set{of}: thin"
 
     @property
     def y_name(self) -> str:

@@ -7,7 +7,8 @@ import pytest
 
 from app.page.cursor_bar import marks
 from app.views import EventLog, Sparsity
-from solvers import Trace
+from solvers import ACTIVE, Iterate, Trace
+from solvers.probes.probe import ProbeStore
 from tests.app.helpers import curves, drawn
 
 START = ("epoch-start", "memory-cleared")
@@ -26,6 +27,19 @@ def trace() -> Trace:
     ]
     rows = [{"iteration": k, "objective": 1.0, "nnz": 9, "returned": 0, **row} for k, row in enumerate(known)]
     return Trace.from_records(rows, label="a", problem={"n_params": 50})
+
+
+class Pictures:
+    """Three of five dual variables, as a solver tells of them."""
+
+    of, size, full = "dual variables", 5, False
+    coordinates = np.arange(3)
+
+    def __len__(self) -> int:
+        return 3
+
+    def support(self, w: np.ndarray) -> np.ndarray:
+        return self.coordinates
 
 
 def test_plot_bar_and_events_tell_of_the_same_returned_weights(trace):
@@ -51,3 +65,13 @@ def test_epochs_of_a_run_are_shaded_and_its_working_set_is_drawn(traces):
     assert epochs > 1
     assert len(drawn(view.figure, "x0").data["x0"]) == epochs // 2
     np.testing.assert_allclose(curves(view.figure)[0].data["working_set"], trace.working_set)
+
+
+def test_the_axis_says_what_a_working_set_is_of_if_not_of_weights(trace):
+    assert Sparsity(trace).figure.yaxis[0].axis_label == "non-zero weights\nworking set: thin"
+    store = ProbeStore([ACTIVE])
+    store.observe(Iterate(0, w=np.zeros(2), live={"active": Pictures()}))
+    trace.probes = store
+    assert (
+        Sparsity(trace).figure.yaxis[0].axis_label == "non-zero weights\nworking set of dual variables: thin"
+    )

@@ -117,13 +117,14 @@ class ProblemPanel:
         self._set(setting)
 
     def _names(self) -> dict[str, str]:
-        """Return the ids of all data sets by their names; own files of one name with their folders."""
-        listed = [*datasets.DATASETS, *self._own]
-        called = [info_of(id).name for id in listed]
-        return {
-            name if called.count(name) == 1 else f"{name} ({id.partition(':')[2] or id})": id
-            for id, name in zip(listed, called, strict=True)
-        }
+        """Return the ids of all data sets by their names; of one name all but the first have a number."""
+        names: dict[str, str] = {}
+        for id in (*datasets.DATASETS, *self._own):
+            name, same = info_of(id).name, 1
+            while (told := name if same == 1 else f"{name} ({same})") in names:
+                same += 1
+            names[told] = id
+        return names
 
     def _usual(self, data: str) -> Recipe:
         """Return the setting that a data set of the menu begins with; ValueError for another one."""

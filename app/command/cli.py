@@ -51,7 +51,8 @@ app = typer.Typer(
 
 @app.command("list")
 def list_(
-    kind: str = argument("{datasets,losses,penalties,solvers,stories}"),
+    kind: str = argument("{datasets,losses,penalties,solvers,stories,views,rules,fields,traits}"),
+    why: bool = switch("--why", "Say why what is not available is not."),
     as_json: bool = JSON,
     plugin: list[str] = PLUGIN,
 ) -> int:
@@ -63,7 +64,7 @@ def list_(
     if as_json:
         streams.put_json(found)
     else:
-        printing.show_entries(kind, found)
+        printing.show_entries(kind, found, why)
     return FINISHED
 
 

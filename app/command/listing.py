@@ -1,4 +1,4 @@
-"""What there is to choose from, as plain records: data sets, losses, penalties, solvers, stories."""
+"""What there is to choose from, as plain records: data sets, losses, solvers, views and the like."""
 
 from __future__ import annotations
 
@@ -37,6 +37,44 @@ def _stories() -> Iterator[dict[str, Any]]:
         yield _record(story, why_not_data(story.setting.problem.data))
 
 
+def _views() -> Iterator[dict[str, Any]]:
+    from ..views import ABOVE_TABS, TABS
+
+    for view in (*ABOVE_TABS, *TABS.values()):
+        what = " ".join((view.__doc__ or "").split()).partition(". ")[0]
+        yield {**_record(view, None), "name": view.title, "summary": f"{view.title}: {what}"}
+
+
+def _rules() -> Iterator[dict[str, Any]]:
+    import solvers
+
+    for rule in solvers.RULES.values():
+        yield _record(rule, None)
+
+
+def _fields() -> Iterator[dict[str, Any]]:
+    import solvers
+
+    for name, field in solvers.FIELDS.items():
+        kind = {int: "whole number", float: "number", str: "word", tuple: "words"}[field.type]
+        yield {**_record(field, None), "id": name, "name": field.title, "summary": field.axis, "kind": kind}
+
+
+def _traits() -> Iterator[dict[str, Any]]:
+    import solvers
+
+    offering = {**solvers.LOSSES, **solvers.PENALTIES}
+    for trait in solvers.Trait:
+        yield {
+            **_record(trait, None),
+            "id": trait.name,
+            "name": f"Trait.{trait.name}",
+            "summary": trait.phrase,
+            "offered_by": [id for id, cls in offering.items() if trait in cls.traits],
+            "needed_by": [id for id, cls in solvers.SOLVERS.items() if trait in cls.needs],
+        }
+
+
 def _record(thing: Any, reason: str | None, declared: Iterable[tuple[Any, str]] = ()) -> dict[str, Any]:
     """Return what all entries say; ``declared`` are options, with the values that each allows."""
     texts = {key: getattr(thing, key, "") for key in ("id", "name", "summary", "paper")}
@@ -50,6 +88,10 @@ KINDS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "penalties": lambda: _classes("PENALTIES"),
     "solvers": lambda: _classes("SOLVERS"),
     "stories": _stories,
+    "views": _views,
+    "rules": _rules,
+    "fields": _fields,
+    "traits": _traits,
 }
 
 

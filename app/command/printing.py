@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,15 +47,42 @@ def _named(*fields: str) -> Columns:
     return {field: (field, "") for field in fields}
 
 
-def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:
-    """Print a list of :func:`app.command.listing.entries`."""
-    size = ("size",) if kind == "datasets" else ()
-    shown = []
-    for entry in entries:
-        options = ", ".join(f"{o['name']}={o['default']}" for o in entry["options"])
-        available = "yes" if entry["available"] else f"no: {entry['reason']}"
-        shown.append({**entry, "options": options, "available": available})
-    show_table(_named("id", "name", "summary", *size, "paper", "options", "available"), shown)
+def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False) -> None:
+    """Print a list of :func:`app.command.listing.entries`, a line each, as long as the terminal is wide; with
+    ``why`` the reasons of those that are not available below it."""
+    width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+    rows = [
+        {
+            **entry,
+            "here": "yes" if entry["available"] else "no",
+            "options": ", ".join(o["name"] for o in entry["options"]),
+            "size": entry.get("size") or "",
+        }
+        for entry in entries
+    ]
+    heads = [head for head in ("id", "here", "size", "summary", "options") if any(row[head] for row in rows)]
+    if all(entry["available"] for entry in entries):
+        heads.remove("here")
+    table = [dict(zip(heads, heads, strict=True)), *rows]
+    widths = {head: max(len(row[head]) for row in table) for head in heads}
+    if "size" in heads:
+        widths["size"] = min(widths["size"], width // 4)
+    free = width - sum(widths[head] + 2 for head in heads if head not in ("summary", "options"))
+    if "options" in heads:  # a third of the room, or what the summary leaves
+        widths["options"] = min(widths["options"], max(free // 3, free - widths["summary"] - 2))
+        free -= widths["options"] + 2
+    widths["summary"] = min(widths["summary"], max(free, 20))
+    lines = ["  ".join(_shortened(row[head], widths[head]) for head in heads).rstrip() for row in table]
+    if any(not entry["available"] for entry in entries):
+        missing = [f"{entry['id']}: {entry['reason']}" for entry in entries if not entry["available"]]
+        hint = f"why {len(missing)} are not here: solverscope list {kind} --why"
+        lines += ["", *(missing if why else [hint])]
+    put("".join(f"{line}\n" for line in lines))
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return a text of this many letters, with … for what is cut off."""
+    return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def show_runs(entries: Sequence[dict[str, Any]]) -> None:

@@ -10,5 +10,11 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 @cache
 def asset(*names: str) -> str:
-    """Return the text of files in the assets folder, one after the other."""
-    return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
+    """Return the text of files in the assets folder, one after the other; ValueError where they are not."""
+    try:
+        return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
+    except FileNotFoundError as error:
+        raise ValueError(
+            f"there is no {error.filename}, which plots and pages are drawn with: install Solverscope from a "
+            "whole checkout, by pip install -e ."
+        ) from None

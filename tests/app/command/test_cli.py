@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import subprocess
@@ -65,7 +66,7 @@ def assert_refused(answer, *said):
         ("", "Missing command"),
         ("frobnicate", "No such command 'frobnicate'"),
         ("list", "Missing argument"),
-        ("list colours", "choose one of datasets, losses, penalties, solvers, stories"),
+        ("list colours", "stories, views, rules, fields, traits"),
         ("run", "Missing argument 'DATASET'"),
         ("run digits", "Missing option '--solver'"),
         ("run digits --solver prox-qn --colour red", "No such option: --colour"),
@@ -354,12 +355,22 @@ def test_sum_is_average_times_the_number_of_instances(command):
     assert [answer.records[0]["average"] for answer in both] == [False, True]
 
 
-@pytest.mark.parametrize("kind", ["datasets", "losses", "penalties", "solvers", "stories"])
+EXTRA = {
+    "datasets": {
+        *("loss", "penalty", "kind", "file", "size"),
+        *("lam", "lam_nonzeros", "lam_weights", "lam_metric"),
+    },
+    "fields": {"kind"},
+    "traits": {"offered_by", "needed_by"},
+}
+KINDS = ["datasets", "losses", "penalties", "solvers", "stories", "views", "rules", "fields", "traits"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_list_gives_one_object_a_line_with_the_fields_of_the_contract(command, kind):
     answer = command("list", kind, "--json")
     assert answer.status == 0
-    lam = {"lam", "lam_nonzeros", "lam_weights", "lam_metric"}
-    extra = {"loss", "penalty", "kind", "file", "size"} | lam if kind == "datasets" else set()
+    extra = EXTRA.get(kind, set())
     for entry in answer.records:
         assert set(entry) == LISTED | extra
         assert entry["available"] is (entry["reason"] is None)
@@ -374,6 +385,43 @@ def test_list_shows_every_id_to_people_too(command):
         shown = command("list", kind).out
         for entry in command("list", kind, "--json").records:
             assert re.search(rf"^{entry['id']}\s", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_list_is_a_table_of_one_line_each(command, kind):
+    found = command("list", kind, "--json").records
+    shown = command("list", kind).out.splitlines()
+    assert max(map(len, shown)) <= 160
+    rows = shown[1 : len(found) + 1]
+    assert [row.split()[0] for row in rows] == [entry["id"] for entry in found]
+    missing = [entry for entry in found if not entry["available"]]
+    assert len(shown) == len(found) + 1 + (2 if missing else 0)
+
+
+def test_list_says_why_on_demand(command, monkeypatch):
+    monkeypatch.setattr(
+        datasets.registry.DATASETS["ocr"].__class__, "available", lambda self: (False, "it is away")
+    )
+    assert "it is away" not in command("list", "datasets").out
+    assert "\nocr: it is away\n" in command("list", "datasets", "--why").out
+
+
+def test_a_list_of_views_fields_rules_and_traits_names_what_python_has(command):
+    ids = {kind: {entry["id"] for entry in command("list", kind, "--json").records} for kind in KINDS}
+    assert {"convergence", "line-search", "algorithm"} <= ids["views"]
+    assert ids["rules"] == set(solvers.RULES)
+    assert ids["fields"] == set(solvers.FIELDS)
+    assert ids["traits"] == {trait.name for trait in solvers.Trait}
+
+
+def test_assets_that_are_missing_are_named(command, monkeypatch, tmp_path):
+    assets = importlib.import_module("app.theme.assets")
+    monkeypatch.setattr(assets, "ASSETS", tmp_path)
+    assets.asset.cache_clear()
+    with pytest.raises(
+        ValueError, match=r"there is no .*pulse\.js.*: install Solverscope from a whole checkout"
+    ):
+        assets.asset("pulse.js")
 
 
 #: Packages that take long to import.

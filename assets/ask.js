@@ -2,20 +2,23 @@
 const WIDE = 260, HIGH = 96 // of the picture, in its own units
 let asked = 0
 
-function ask(send) {
+// In ``words``: what is said while no answer was given, and of one that was.
+const OWN_RUN = {open: "Your answer? Then press Run.", given: "", late: "The answer comes with the runs."}
+
+function ask(send, words = OWN_RUN) {
   const name = `ask-${++asked}`
   const legend = element("legend"), place = element("div", {class: "answers"}), given = element("span", {class: "given"})
   const skip = button("Skip", () => send({action: "skip"}), {title: "Leave the question"})
   const foot = element("div", {class: "given-line"}, given, skip)
   const fields = element("fieldset", {}, legend, place, foot)
   const said = element("p", {class: "said", role: "status"}), why = element("p", {class: "why"})
-  const root = element("div", {class: "ask"}, fields, said, why)
+  const wrong = element("p", {class: "wrong", role: "alert"}), others = element("table", {class: "class"})
+  const root = element("div", {class: "ask"}, fields, wrong, said, others, why)
   let drawn = ""
 
   const answer = (value) => send({action: "answer", value})
   const choices = (told) => told.choices.map((choice) =>
     element("label", {}, element("input", {type: "radio", name, value: choice, change: () => answer(choice)}), choice))
-
 
   // φ as a curve that is clicked on, and a slider under it for those who do not point
   const step = (told) => {
@@ -52,8 +55,23 @@ function ask(send) {
 
   const number = (told) => {
     const input = element("input", {type: "number", min: told.low, max: told.high, step: "any", inputmode: "decimal",
-      value: told.answer, change: () => { if (input.value !== "" && input.checkValidity()) { answer(+input.value) } }})
+      value: told.answer, change: () => {
+        const right = input.value !== "" && input.checkValidity()
+        wrong.textContent = right ? "" : `Answer with a number ${told.range}.`
+        if (right) { answer(+input.value) }
+      }})
     return [element("label", {class: "wide"}, told.range, input, told.unit)]
+  }
+
+  // what others have answered, as bars
+  const count = (answers = [], note = "") => {
+    const most = Math.max(...answers.map(([, n]) => n))
+    others.hidden = answers.length === 0
+    others.replaceChildren(element("caption", {}, note), ...answers.map(([text, n, right]) => {
+      const bar = element("span", {style: `width: ${100 * n / most}%`})
+      return element("tr", {class: right ? "right" : ""}, element("th", {scope: "row"}, right ? `${text} ✓` : text),
+        element("td", {class: "bar"}, bar), element("td", {}, String(n)))
+    }))
   }
 
   return {root, show: (told) => {
@@ -70,10 +88,11 @@ function ask(send) {
       if (input.type === "radio") { input.checked = input.value === told.answer }
     }
     place.hidden = !told.open
-    given.textContent = told.given ? `Your answer: ${told.given}` : told.open ? "Your answer? Then press Run." : ""
-    foot.hidden = Boolean(told.said)
-    skip.hidden = !told.open
-    if (!told.open && !told.said && !told.given) { given.textContent = "The answer comes with the runs." }
+    given.textContent = told.given ? `Your answer: ${told.given}${told.open ? words.given : ""}` : told.open ? words.open : words.late
+    foot.hidden = Boolean(told.said) && !(words.stays && told.given)
+    skip.hidden = !told.open || words.stays
+    if (!told.open) { wrong.textContent = "" }
+    count(told.others, told.counted)
     said.textContent = told.said
     why.textContent = told.why ? `Why: ${told.why}` : ""
   }}

@@ -1,6 +1,8 @@
-// The question of a lesson. A browser tab answers once; the page of the lesson is the same for all, so that what was
+// The question of a lesson. A browser tab has one answer; the page of the lesson is the same for all, so that what was
 // answered here is kept here.
 const WHO = "solverscope-who", GIVEN = "solverscope-answers"
+const OF_CLASS = {stays: true, open: "Your answer? It is counted without your name.", given: ". It was counted; you may change it until the runs start.",
+  late: "The runs have started: no more answers are taken."}
 
 function kept(name, otherwise) {
   try { return JSON.parse(sessionStorage.getItem(name)) ?? otherwise } catch { return otherwise }
@@ -13,32 +15,24 @@ export function render({model}) {
   const who = kept(WHO, Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join(""))
   keep(WHO, who)
   const given = kept(GIVEN, {})
-  const keydown = (event) => event.stopPropagation() // the page's keys move its cursor
-  const root = element("section", {"aria-label": "The question of the lesson", keydown})
-  const answer = (value) => {
+  const prediction = ask(({action, value}) => {
+    if (action !== "answer") { return }
     given[model.state.text] = value
     keep(GIVEN, given)
     model.send_msg({who, answer: value})
     draw()
-  }
-  function ways({kind, choices, low, high, unit}) {
-    if (kind === "choice") {
-      return choices.map((choice) => button(choice, () => answer(choice)))
-    }
-    const field = element("input", {type: "number", step: "any", min: low, max: high, "aria-label": `Your answer ${unit}`})
-    const give = () => { if (field.value !== "" && field.checkValidity()) { answer(Number(field.value)) } }
-    return [field, element("span", {}, unit), button("Answer", give)]
+  }, OF_CLASS)
+  const keydown = (event) => event.stopPropagation() // the page's keys move its cursor
+  const root = element("section", {class: "ballot", "aria-label": "The question of the lesson", keydown}, prediction.root)
+  const shown = (value, {search, unit}) => {
+    if (typeof value !== "number") { return value }
+    const number = String(Number(value.toPrecision(3)))
+    return search ? `t = ${number}` : `${number} ${unit}`.trim()
   }
   function draw() {
-    const state = model.state, mine = given[state.text]
+    const state = model.state, answer = given[state.text] ?? null
     root.hidden = !state.text
-    if (!state.text) { return }
-    const parts = [element("p", {class: "asked"}, state.text)]
-    if (mine !== undefined) { parts.push(element("p", {role: "status"}, `Your answer: ${mine}. ${state.said ? "" : "It was counted."}`)) }
-    else if (state.open) { parts.push(element("div", {class: "ways"}, ...ways(state))) }
-    if (state.said) { parts.push(element("p", {}, `${state.said} ${state.why ? `Why: ${state.why}` : ""}`)) }
-    else if (!state.open && mine === undefined) { parts.push(element("p", {}, "The runs have started: no more answers are taken.")) }
-    root.replaceChildren(...parts)
+    prediction.show({...state, answer, given: answer === null ? "" : shown(answer, state)})
   }
   watch(model, ["state"], draw)
   return root

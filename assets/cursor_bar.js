@@ -57,13 +57,13 @@ export function render({model}) {
   function draw() {
     const state = model.state
     root.style.setProperty("--run", state.color ?? "currentColor")
-    slider.disabled = !state.label
+    slider.disabled = model.led || !state.label
     slider.max = String(Math.max(state.head ?? 0, 1))
     if (!held) { slider.value = String(state.iteration ?? 0) }
     fillTrack()
     slider.setAttribute("aria-valuetext", state.text ?? "no run")
     who.replaceChildren(...(state.label ? [element("span", {class: "dot"}), state.label] : []))
-    what.textContent = state.text ?? "Press Run, then move through its iterations with this bar."
+    what.textContent = state.text ?? model.hint
     follow.setAttribute("aria-pressed", String(Boolean(state.follow)))
     if (state.head !== head) { head = state.head; place() }
   }
@@ -116,7 +116,9 @@ export function render({model}) {
   // some browsers press a button when space is let go, and a menu that space has opened its first choice
   function up(event) { if (event.key === " " && (opened === " " || !taken(event))) { keep(event) } }
   function pointed() { tabbing = false }
-  const listeners = {keydown: down, keyup: up, pointerdown: pointed}
+  const listeners = model.led ? {} : {keydown: down, keyup: up, pointerdown: pointed}
+  root.querySelector(".steps").hidden = follow.hidden = model.led
+  root.classList.toggle("led", model.led)
   for (const [name, listener] of Object.entries(listeners)) { document.addEventListener(name, listener, true) }
   model.on("remove", () => {
     for (const [name, listener] of Object.entries(listeners)) { document.removeEventListener(name, listener, true) }

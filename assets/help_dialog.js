@@ -9,7 +9,8 @@ export function render({model}) {
 
   const ask = (event) => {
     asked = event.detail.button
-    model.send_msg({figure: event.detail.figure})
+    const known = model.texts[event.detail.figure]
+    if (known) { tell(known) } else { model.send_msg({figure: event.detail.figure}) }
   }
   const tell = ({title, html}) => {
     if (!asked?.isConnected) { return }

@@ -26,6 +26,7 @@
     describe(view)
     const explain = (button) => dispatchEvent(new CustomEvent("explain-plot", {detail: {figure: view.model.id, button}}))
     add(view, "help", "0", "?", "What does this plot show?", explain).setAttribute("aria-haspopup", "dialog")
+    if (["teach", "follow"].some((name) => new URLSearchParams(location.search).has(name))) { return } // it follows itself
     for (let up = view; up; up = up.parent) {
       if (up.model.css_classes?.includes("unfollowed")) { return } // no runs of the page: nothing that a window could follow
     }

@@ -18,6 +18,10 @@ from app.views.base.run_events import in_words, run_events
 from solvers import FIELDS
 
 MOST_MARKS = 200
+#: Said while there is no run: to who can start one, who follows a lesson, and who looks around in it alone.
+HINT = "Press Run, then move through its iterations with this bar."
+LED = "The teacher's cursor stands here once there are runs."
+ALONE = "Move through the iterations of the teacher's runs with this bar, once there are some."
 
 
 class CursorBar(Component):
@@ -26,13 +30,16 @@ class CursorBar(Component):
 
     state = param.Dict(default={}, doc="where the cursor is, and of which run")
     offer = param.Dict(default={}, doc="names of the branches that can be started there, and a note on them")
+    hint = param.String(default="", constant=True, doc="what is said while there is no run")
+    led = param.Boolean(default=False, constant=True, doc="whether somebody else moves the cursor")
     marks = param.List(default=[], doc="[iteration, kind, text] each")
 
     _esm = theme.asset("elements.js", "cursor_bar.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "cursor_bar.css")]
 
     def __init__(self, session: Session, on_space: Any, branches: Branches | None = None) -> None:
-        super().__init__(sizing_mode="stretch_width")
+        hint = HINT if session.steers else LED if session.led else ALONE
+        super().__init__(sizing_mode="stretch_width", led=session.led, hint=hint)
         self._session, self._on_space, self._branches = session, on_space, branches
         self._drawn = Drawn()
         session.cursor.param.watch(self._moved, ["run", "iteration", "follow"])

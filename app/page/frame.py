@@ -38,7 +38,7 @@ def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], 
     """Put the parts of the page into its frame, the sidebar ``width`` pixels wide."""
     page = pmui.Page(
         title=title,
-        sidebar=[SidebarClose(sizing_mode="stretch_width"), *sidebar],
+        sidebar=[SidebarClose(sizing_mode="stretch_width"), *sidebar] if sidebar else [],
         main=list(main),
         sidebar_width=width,
         sidebar_resizable=False,  # by a handle of four pixels, which has no role and which no key reaches

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
+
+import param
 
 from app import theme
 from app.component import Component
+from app.views import View
 from app.views.base.help import Help
 
 
 class HelpDialog(Component):
     """One card for all plots, made of nothing before it is asked for: ``find(id)`` returns what is to be said
     of the figure with this id, None for one that is gone. ``assets/plot_buttons.js`` puts the "?" on
-    figures."""
+    figures. What stands in ``texts`` a browser shows without asking."""
+
+    texts = param.Dict(default={}, doc="what is said of figures, by their ids")
 
     _esm = theme.asset("elements.js", "help_dialog.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("help_dialog.css")]
@@ -25,4 +30,21 @@ class HelpDialog(Component):
     def receive(self, data: dict[str, Any]) -> None:
         found = self._find(str(data.get("figure")))
         if found is not None:
-            self.answer({"title": found.title, "html": found.html()})
+            self.answer(_said(found))
+
+    def tell(self, views: Iterable[View]) -> None:
+        """Give browsers all that can be said of the figures of these views: who shares a page with others
+        cannot ask."""
+        found = {drawn.id: view.explain(drawn.name) for view in views for view, drawn in view.shown_figures()}
+        if found.keys() != self.texts.keys():
+            self.texts = {id: _said(help) for id, help in found.items() if help is not None}
+
+
+def explanation(views: Iterable[View], id: str) -> Help | None:
+    """Return what is to be said of the figure with this id; None where there is none, or nothing to say."""
+    found = (pair for view in views for pair in view.shown_figures())
+    return next((view.explain(drawn.name) for view, drawn in found if drawn.id == id), None)
+
+
+def _said(help: Help) -> dict[str, str]:
+    return {"title": help.title, "html": help.html()}

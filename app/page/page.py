@@ -19,7 +19,7 @@ from app.page.export_panel import ExportPanel
 from app.page.following.teaching import Teaching
 from app.page.frame import frame
 from app.page.guide import Guide
-from app.page.help_dialog import HelpDialog
+from app.page.help_dialog import HelpDialog, explanation
 from app.page.legend import LegendRows
 from app.page.prediction import Prediction
 from app.page.returning import Returning
@@ -142,10 +142,21 @@ class Page:
             view.awaits = self.session.awaits
         controls = theme.column(*self.controls.widgets, self.optimum.view, kind="controls needs-server")
         rows = theme.column(self.legend, kind="runs needs-server")
+        asked = self.story_card.part("ask")
         main = theme.column(
-            self.notices, controls, rows, self.top_views.view, self.tab_lines, self.tab_column, kind="main"
+            self.notices,
+            asked,
+            controls,
+            rows,
+            self.top_views.view,
+            self.tab_lines,
+            self.tab_column,
+            kind="main",
         )
-        foot = theme.column(self.cursor_bar, self.session.pulse, self.returning, self.help, kind="foot")
+        steps = self.story_card.part("steps")
+        foot = theme.column(
+            steps, self.cursor_bar, self.session.pulse, self.returning, self.help, kind="foot"
+        )
         sidebar = [
             self.story_card,
             self.problem.view,
@@ -440,9 +451,7 @@ class Page:
 
     def explain(self, id: str) -> Help | None:
         """Say what the figure with this id shows."""
-        shown = dict.fromkeys((*self.session.views, *self.tabs.values()))
-        found = (pair for view in shown for pair in view.shown_figures())
-        return next((view.explain(drawn.name) for view, drawn in found if drawn.id == id), None)
+        return explanation(dict.fromkeys((*self.session.views, *self.tabs.values())), id)
 
     # running
 

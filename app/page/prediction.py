@@ -21,7 +21,9 @@ FINE = 120
 #: Answers of followers that are counted at most: nothing else bounds what one visitor sends.
 MOST = 1000
 #: What a ballot shows of the question.
-BALLOT = ("text", "kind", "choices", "open", "low", "high", "range", "unit", "why")
+BALLOT = ("text", "kind", "choices", "open", "low", "high", "range", "unit", "why", "picture", "search")
+#: Different answers of followers that are shown at most.
+SHOWN = 12
 
 
 class Prediction:
@@ -100,6 +102,7 @@ class Prediction:
         told |= {"low": ask.low, "high": ask.high, "unit": ask.unit, "picture": self.picture}
         told["range"] = f"from {theme.number(ask.low)} to {theme.number(ask.high)}"
         told["given"] = "" if self.answer is None else worded(ask, self.answer)
+        told |= {"others": [], "counted": ""} if self.open else self.others
         return told | {"why": ask.why if self.truth else "", "search": ask.search > 0}
 
     # those who follow
@@ -115,15 +118,29 @@ class Prediction:
     def counts(self) -> list[list[Any]]:
         """Return how many of them gave each answer, the most frequent first."""
         found = Counter(worded(self.ask, answer) for answer in self._answers.values())
-        return [[answer, number] for answer, number in found.most_common(12)] if self.state else []
+        return [[answer, number] for answer, number in found.most_common(SHOWN)] if self.state else []
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """Return what followers have answered, once no more answers are taken: how many gave each, whether it
+        is right, and a line about all."""
+        ask, answers = self.ask, list(self._answers.values())
+        found = Counter(answers).most_common(SHOWN)
+        right = () if self.truth is None else self.truth.right
+        said = f"The class: {theme.counted(len(answers), 'answer')}" if answers else ""
+        if answers and ask.kind != "choice":
+            found.sort()
+            said += f", median {worded(ask, float(np.median(answers)))}"
+        rows = [[worded(ask, answer), number, answer in right] for answer, number in found]
+        return {"others": rows, "counted": said}
 
     def count(self, who: object, given: object) -> None:
-        """Count the first answer of a browser tab, while answers are taken."""
+        """Count the newest answer of a browser tab, while answers are taken."""
         if not (self.state and self.open and isinstance(who, str)):
             return
         answer = self.ask.answer(given, self._stage.story.labels)
-        if answer is not None and len(self._answers) < MOST:
-            self._answers.setdefault(who[:40], answer)
+        if answer is not None and (who[:40] in self._answers or len(self._answers) < MOST):
+            self._answers[who[:40]] = answer
 
     # the picture of a search
 

@@ -26,8 +26,12 @@ from app.serving import access, classroom
 from app.serving.serve_options import Serving
 from app.stories import left_out, stories
 
-#: Scripts of the page that a plot alone has no use for.
-PARTS = ["plot_buttons.js", "pixels.js", "pictures.js"]
+#: Scripts that a page has use for besides those of its components, by what it is.
+PARTS = {
+    "page": ("plot_buttons.js", "pixels.js", "pictures.js", "zoom_told.js", "touch.js"),
+    "window": ("plot_buttons.js", "touch.js"),
+    "lesson": ("plot_buttons.js", "zoom_followed.js", "touch.js", "led.js"),
+}
 
 
 def prepare() -> None:
@@ -88,7 +92,8 @@ def serve() -> None:
             session.visitor = request.remote_ip, request.headers.get("User-Agent")
             session.arrived = False
 
-        more = PARTS if isinstance(page, Page) else []
+        together = isinstance(page, FollowPage) and not page.alone
+        more = PARTS["page" if isinstance(page, Page) else "lesson" if together else "window"]
         pn.state.curdoc.template_variables.update(
             scripts="\n".join([scripts(), theme.asset("elements.js", *more)]),
             plain_modules=CHANGES["panel_import_map"].fits(),

@@ -51,8 +51,8 @@ by_token: WeakValueDictionary[str, Session] = WeakValueDictionary()
 class Session:
     """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
 
-    #: Whether the visitor may change the runs.
-    steers = True
+    #: Whether the visitor may change the runs, and whether somebody else moves the cursor.
+    steers, led = True, False
 
     def __init__(
         self,

@@ -26,12 +26,20 @@ class StoryCard(Component):
 
     ask = param.Dict(default={}, doc="what is asked before the run, the answer, and what it was")
 
-    _esm = theme.asset("elements.js", "ask.js", "story_card.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "story_card.css")]
+    _esm = theme.asset("elements.js", "ask.js", "guide_steps.js", "story_card.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "ask.css", "story_card.css")]
 
     def __init__(self, guide: Guide, prediction: Prediction, on_back: Callable[[], None]) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10))
         self._guide, self._prediction, self._on_back = guide, prediction, on_back
+
+    def part(self, name: str) -> StoryPart:
+        """Return a part of the card for the place where a phone shows it: "ask" or "steps"."""
+        shown = ("text", "ask", "step")
+        made = StoryPart(part=name, **{param: getattr(self, param) for param in shown})
+        made.on_message = self.receive
+        self.link(made, **dict(zip(shown, shown, strict=True)))
+        return made
 
     def show(self, story: Story) -> None:
         """Show a story."""
@@ -63,3 +71,20 @@ class StoryCard(Component):
                 k = data.get("step")
                 self._guide.go(k if isinstance(k, int) and self.text["steps"] else None)
                 self.update()
+
+
+class StoryPart(Component):
+    """What is asked, or the steps of the guide, where a phone shows them: there the card covers Run and what
+    a step points at. Wider pages show nothing of it."""
+
+    part = param.Selector(default="ask", objects=["ask", "steps"], constant=True, doc="what is shown")
+    text = param.Dict(default={}, doc="as of the card")
+    step = param.Dict(default={}, doc="as of the card")
+    ask = param.Dict(default={}, doc="as of the card")
+
+    sizing_mode = "stretch_width"
+
+    _esm = theme.asset("elements.js", "ask.js", "guide_steps.js", "story_part.js")
+    _stylesheets: ClassVar[list[str]] = [
+        theme.asset("component.css", "ask.css", "story_card.css", "story_part.css")
+    ]

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from bokeh.core.serialization import Serialized
 from bokeh.document import Document
@@ -104,12 +104,20 @@ def rule(path: str, context: ApplicationContext) -> Rule:
 
 def look_only(document: Document, listens: str) -> None:
     """Let browsers change nothing in a document that they share. All that they can send are messages, plain
-    values by name, of a component of the class ``listens``."""
+    values by name, of a component of the class ``listens``, and all from one connection of one ``who``."""
     apply = document.apply_json_patch
+    names: WeakKeyDictionary[Any, object] = WeakKeyDictionary()
 
     def patch(given: Any, *, setter: Any = None) -> None:
         content = given.content if isinstance(given, Serialized) else given
-        if events := [event for event in content["events"] if _wanted(event, document, listens)]:
+        connection = getattr(setter, "_current_patch_connection", None)
+
+        def of_one(event: Any) -> bool:
+            said = _said(event)
+            return connection is None or said is None or names.setdefault(connection, said) == said
+
+        events = [event for event in content["events"] if _wanted(event, document, listens) and of_one(event)]
+        if events:
             apply({"events": events}, setter=setter)
 
     panel_write_order.share(document)
@@ -139,6 +147,14 @@ def _wanted(event: Any, document: Document, listens: str) -> bool:
             plain = all(isinstance(part, str | int | float) for pair in said for part in pair)
             return plain and getattr(model, "class_name", None) == listens
     return False
+
+
+def _said(event: Any) -> object:
+    """Return who a message of a component says to be from; None if it does not."""
+    match event:
+        case {"msg_data": {"name": "data_event", "values": {"entries": [_, ["data", {"entries": said}]]}}}:
+            return dict(said).get("who")
+    return None
 
 
 class Where(Matcher):

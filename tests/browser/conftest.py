@@ -357,16 +357,21 @@ class Visit:
 
 @pytest.fixture
 def visit(server: Server, browser: Browser) -> Generator[Callable[..., Visit], None, None]:
-    """``visit(width=, height=, color_scheme=, init_script=, **query)`` opens the page in a browser
+    """``visit(width=, height=, touch=, color_scheme=, init_script=, **query)`` opens the page in a browser
     context of its own."""
     visits: list[Visit] = []
     contexts: list[BrowserContext] = []
 
     def open_page(
-        width: int = 1440, height: int = 900, color_scheme: str = "light", init_script: str = "", **query: str
+        width: int = 1440,
+        height: int = 900,
+        touch: bool = False,
+        color_scheme: str = "light",
+        init_script: str = "",
+        **query: str,
     ) -> Visit:
         viewport = {"width": width, "height": height}
-        contexts.append(browser.new_context(viewport=viewport, color_scheme=color_scheme))
+        contexts.append(browser.new_context(viewport=viewport, color_scheme=color_scheme, has_touch=touch))
         contexts[-1].add_init_script(init_script)
         visits.append(Visit(contexts[-1].new_page(), server))
         return visits[-1].open(**query)

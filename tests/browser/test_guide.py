@@ -118,7 +118,6 @@ def test_an_answer_of_the_first_moment_is_taken_while_the_page_is_still_being_bu
 
 def test_a_step_is_answered_by_a_click_on_phi_on_a_phone(visit, axe):
     tab = visit(story="armijo", speed="full", width=390, height=844)
-    tab.button("Open drawer").click()
     picture = tab.page.get_by_role("img", name="φ(t)")
     picture.click(position={"x": 100, "y": 40})
     tab.page.get_by_text("Your answer: t = ").wait_for()

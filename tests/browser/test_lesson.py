@@ -73,6 +73,70 @@ def test_followers_see_the_runs_live_look_around_alone_come_back_and_hear_of_the
     teacher.wait_until(lambda: teacher.states() == ["stopped"], "the run to be stopped")
 
 
+#: What is called so by its tab's visitors: the value of a slider, and the part of a plot that is shown.
+SLIDER = """(label) => [...Bokeh.documents[0].all_models].map((m) => m.data?.attributes ?? {})
+  .filter((a) => a.label === label && a.options).map((a) => a.options[a.value])[0]"""
+SEEN = """(name) => {
+  const figure = [...Bokeh.documents[0].all_models].find((m) => m.type === "Figure" && m.name === name)
+  return [figure.x_range.start, figure.x_range.end]
+}"""
+
+
+def begun(teacher: Visit) -> str:
+    """Begin a lesson and return its address."""
+    teacher.button("Teach this").click()
+    address = teacher.page.locator("output.address")
+    teacher.wait_until(lambda: "teach=" in address.inner_text(), "an address")
+    teacher.page.keyboard.press("Escape")
+    return address.inner_text()
+
+
+def test_what_the_teacher_moves_is_moved_for_followers_who_are_offered_to_let_go(visit, follower):
+    teacher = visit(story="armijo", speed="full")
+    page = follower(begun(teacher))
+    picture = page.get_by_role("img", name="φ(t)")
+    picture.click(position={"x": 60, "y": 20})
+    page.get_by_text("It was counted").wait_for()
+    teacher.button("Run").click()
+    teacher.page.get_by_text("The class: 1 answer").wait_for()
+    page.get_by_text("It was t = 1.").wait_for()
+
+    knob = teacher.page.get_by_role("slider", name="σ")
+    knob.focus()
+    knob.press("ArrowRight")
+    page.wait_for_function(f"() => ({SLIDER})('σ') === '0.001'")
+    box = teacher.page.locator(".bk-events").first.bounding_box()
+    teacher.page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    teacher.page.mouse.down()
+    teacher.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
+    teacher.page.mouse.up()
+    seen = teacher.page.evaluate(SEEN, "convergence")
+    page.wait_for_function(f"(wanted) => ({SEEN})('convergence').join() === wanted.join()", arg=seen)
+
+    before = page.evaluate(SLIDER, "c₁")
+    page.get_by_role("slider", name="c₁").click(force=True)
+    page.get_by_role("link", name="Let go?").wait_for()
+    assert page.evaluate(SLIDER, "c₁") == before
+    assert page.get_by_role("slider", name="Iteration under the cursor").is_disabled()
+    page.get_by_role("button", name="What does this plot show? (convergence)").click()
+    page.get_by_role("dialog", name="Distance to f*").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Let go?").click()
+    page.get_by_role("link", name="Come back to the lesson").wait_for()
+
+
+def test_a_ballot_says_its_range_and_that_an_answer_is_beyond_it(visit, follower):
+    page = follower(begun(visit(story="shrinking")))
+    field = page.get_by_role("spinbutton", name="from 0 to 20")
+    field.fill("99999")
+    field.press("Enter")
+    page.get_by_role("alert").filter(has_text="Answer with a number from 0 to 20").wait_for()
+    field.fill("480")
+    field.press("Enter")
+    page.get_by_text("Your answer: 480 weights. It was counted").wait_for()
+    assert page.get_by_role("alert").inner_text() == ""
+
+
 def test_an_address_without_a_lesson_says_so(visit, server):
     answer = visit(data="breast-cancer", solvers="prox-gd").page.request.get(server.address(teach="guessed2"))
     assert (answer.status, answer.text()) == (404, f"{NO_LESSON}\n")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from app.stories import stories
 from tests.browser.conftest import DEADLINE, Visit
 from tests.browser.test_axe import wrong
+from tests.browser.test_guide import RING
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +71,54 @@ def test_the_menu_of_stories_has_half_of_the_header_and_nothing_lies_on_it(visit
     for name in ("Toggle theme", "Export"):
         button = tab.button(name).bounding_box()
         assert button["x"] >= menu["x"] + menu["width"]
+
+
+def test_the_question_stands_above_run_and_the_guide_below_what_it_points_at(visit):
+    tab = visit(**PHONE, story="kink", speed="full")
+    asked = tab.page.get_by_role("group", name=stories()["kink"].ask.text)
+    choice = asked.get_by_role("radio", name="exact", exact=True)
+    assert choice.bounding_box()["y"] < tab.button("Run").bounding_box()["y"]
+    choice.click()
+    tab.page.get_by_text("Your answer: exact").wait_for()
+    tab.button("Open drawer").click()
+    tab.button("Guide me through it").click()
+    expect(sidebar(tab)).to_be_hidden()
+    sheet = tab.page.get_by_role("group", name="Guided story")
+    sheet.get_by_text("Step 1 of").wait_for()
+
+    def seen() -> bool:
+        rings, top = tab.page.evaluate(RING), sheet.bounding_box()["y"]
+        return len(rings) == 1 and 0 < rings[0]["top"] < top - 200
+
+    tab.wait_until(seen, "the plot that the step points at, above the sheet")
+    tab.button("Next").click()
+    sheet.get_by_text("Step 2 of").wait_for()
+    tab.wait_until(seen, "that of the next step")
+    box = sheet.bounding_box()
+    assert box["y"] + box["height"] <= PHONE["height"]
+    tab.button("End").click()
+    expect(sheet).to_be_hidden()
+
+
+def test_a_swipe_that_begins_on_a_plot_scrolls_the_page_and_zooms_in_on_nothing(visit):
+    tab = visit(**PHONE, touch=True, **SMALL)
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end")
+    tab.settled(lambda: tab.reach("convergence"), "the axis")
+    box = tab.page.locator(".bk-events:visible").first.bounding_box()
+    x, y, before = box["x"] + 150, box["y"] + 150, tab.reach("convergence")
+    touched = tab.page.context.new_cdp_session(tab.page)
+
+    def send(kind: str, *points: tuple[float, float]) -> None:
+        places = [{"x": x, "y": y} for x, y in points]
+        touched.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+
+    send("touchStart", (x, y))
+    for k in range(1, 11):
+        send("touchMove", (x, y - 15.0 * k))
+        tab.frames(1)
+    send("touchEnd")
+    tab.wait_until(
+        lambda: tab.page.locator(".main-content").evaluate("(el) => el.scrollTop") > 50, "a scroll"
+    )
+    assert tab.reach("convergence") == before, "nothing is zoomed in on"

@@ -16,8 +16,8 @@ class Ballot(Component):
 
     state = param.Dict(default={}, doc="question, choices and, after the runs, what it was; empty for none")
 
-    _esm = theme.asset("elements.js", "ballot.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "ballot.css")]
+    _esm = theme.asset("elements.js", "ask.js", "ballot.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "ask.css", "ballot.css")]
 
     def __init__(self, prediction: Prediction) -> None:
         super().__init__(sizing_mode="stretch_width")

@@ -11,8 +11,10 @@ from app import theme
 from app.page.cursor_bar import CursorBar
 from app.page.following.ballot import Ballot
 from app.page.following.following_session import FollowingSession
-from app.page.following.plot_window import again, same_axes
+from app.page.following.mirror import mirror
+from app.page.following.plot_window import again
 from app.page.frame import frame
+from app.page.help_dialog import HelpDialog, explanation
 from app.page.legend import LegendRows
 from app.page.page import Page
 from app.page.tabs.tab_bar import TabBar
@@ -48,6 +50,7 @@ class FollowPage:
         self.tab_column = theme.column(kind="tabs")
         self.legend = LegendRows(self.session)
         self.cursor_bar = CursorBar(self.session, lambda: None)
+        self.help = HelpDialog(lambda id: explanation(self.session.views, id))
         self.ballot = Ballot(self.teacher.prediction)
         self.notice = theme.html(sizing_mode="stretch_width")
         self.missing = theme.html(sizing_mode="stretch_width")
@@ -74,7 +77,7 @@ class FollowPage:
             self.tab_column,
             kind="main",
         )
-        foot = theme.column(self.cursor_bar, self.session.pulse, kind="foot")
+        foot = theme.column(self.cursor_bar, self.session.pulse, self.help, kind="foot")
         if not self.alone:
             for part in (main, foot):
                 theme.mark(part, "looked-at", True)
@@ -96,9 +99,13 @@ class FollowPage:
         self.ballot.update()
         self.top_views.show(teacher.problem.problem)
         if not self.alone:
-            same_axes(teacher.convergence, self.top_views.convergence)
-            same_axes(teacher.sparsity, self.top_views.sparsity)
+            led = {type(view): view for view in self.top_views.shown}
+            for view in teacher.top_views.shown:
+                if type(view) in led:
+                    mirror(view, led[type(view)])
         self._show_tab()
+        if not self.alone:
+            self.help.tell([*self.top_views.shown, *(view for view in self.tabs.values() if view.visible)])
 
     def _about(self) -> str:
         """Say in a few words which problem is shown."""
@@ -134,7 +141,7 @@ class FollowPage:
             self.tabs[chosen] = made
             self.session.show_in(made)
         elif shown and led is not None and not self.alone:
-            same_axes(led, self.tabs[chosen])
+            mirror(led, self.tabs[chosen])
         for id, view in self.tabs.items():
             view.visible = id == chosen
         if shown and pn.panel(self.tabs[chosen]) not in self.tab_column.objects:

@@ -22,6 +22,7 @@ class FollowingSession(Session):
         super().__init__(leader.share.pool, leader.pages, leader.history)
         self.leader, self.runs = leader, leader.runs
         self.steers, self._follows = steers, follows
+        self.led = follows and not steers
         if follows:
             self._hidden = leader._hidden
         if steers:

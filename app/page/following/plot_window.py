@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from app import theme
 from app.page.following.following_session import FollowingSession
+from app.page.following.mirror import mirror
 from app.page.frame import frame
+from app.page.help_dialog import HelpDialog, explanation
 from app.page.legend import LegendRows
 from app.page.session import Session, by_token
 from app.page.theme_toggle import ThemeToggle
 from app.page.type_size import LARGE, TypeSize
 from app.views import ProblemView, View
-from app.views.base.plot import RunPlot
 
 #: What is said once there is nothing to follow.
 GONE = "The page of this window is closed, and its runs are gone."
@@ -28,6 +29,7 @@ class PlotWindow:
         self.plot = again(_drawing(leader, name), self.session)
         self.notice = theme.html(sizing_mode="stretch_width")
         self.legend = LegendRows(self.session)
+        self.help = HelpDialog(lambda id: explanation(self.session.views, id))
         self.session.watchers = [self.legend, self]
         self.session.show_in(self.plot)
 
@@ -41,7 +43,7 @@ class PlotWindow:
         rows = theme.column(self.legend, kind="runs needs-server")
         shown = theme.column(self.plot, kind="tabs")
         main = theme.column(self.notice, rows, shown, kind="main")
-        foot = theme.column(self.session.pulse, kind="foot")
+        foot = theme.column(self.session.pulse, self.help, kind="foot")
         title = theme.html(
             f"<h1>{self.plot.title}</h1>", sizing_mode="stretch_width", css_classes=["question"]
         )
@@ -61,19 +63,9 @@ def _drawing(leader: Session, name: str) -> View:
 
 
 def again(view: View, session: Session) -> View:
-    """Return another view of the kind, with axes as they are."""
+    """Return another view of the kind, set as this one is."""
     if isinstance(view, ProblemView):
         return type(view)((), session.cursor, problem=view.problem)
     made = type(view)((), session.cursor)
-    same_axes(view, made)
+    mirror(view, made)
     return made
-
-
-def same_axes(view: View, other: View) -> None:
-    """Give another view of the kind, and its parts, the axes of this one."""
-    for part, its in zip(view.parts, other.parts, strict=False):
-        same_axes(part, its)
-    names = view.axes if isinstance(view, RunPlot) else [n for n in ("x",) if n in view.param]
-    changed = {name: getattr(view, name) for name in names if getattr(view, name) != getattr(other, name)}
-    if changed:
-        other.param.update(**changed)

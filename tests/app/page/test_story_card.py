@@ -72,3 +72,15 @@ def test_another_tab_or_axis_is_no_change_of_the_story(visit):
     page.convergence.x = "passes"
     page.controls.pace.value = 5.0
     assert not page.story_card.changed
+
+
+def test_a_phones_parts_of_the_card_show_what_it_shows_and_act_as_it_does(visit):
+    page = visit(story="kink")
+    asked, steps = page.story_card.part("ask"), page.story_card.part("steps")
+    assert asked.ask == page.story_card.ask != {}
+    asked.receive({"action": "answer", "value": "exact"})
+    assert asked.ask["answer"] == page.story_card.ask["answer"] == "exact"
+    steps.receive({"action": "go", "step": 1})
+    assert steps.step == page.story_card.step != {}
+    steps.receive({"action": "go", "step": None})
+    assert steps.step == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from bokeh.document import Document
 
@@ -85,16 +87,131 @@ def test_the_end_is_said_and_what_is_seen_stays(leaves, teacher, follow):
         classroom.find(code)
 
 
-def test_each_tab_answers_once_and_is_counted(visit):
+def test_each_tab_has_one_answer_and_is_counted(visit):
     teacher = visit()
     teacher.teaching.receive({"action": "teach"})
     page = FollowPage(classroom.find(teacher.teaching.code))
     assert "How many" in page.ballot.state["text"]
-    for who, answer in (("a", 480), ("a", 12), ("b", 480), ("c", 12), ("d", "no number"), (5, 12)):
+    for who, answer in (("a", 12), ("a", 480), ("b", 480), ("c", 12), ("d", "no number"), (5, 12)):
         page.ballot.receive({"who": who, "answer": answer})
     teacher.teaching.update()
     assert teacher.teaching.counts == [["480 weights", 2], ["12 weights", 1]]
     page.close()
+
+
+def test_the_ballot_has_all_that_the_teachers_question_has(visit, wait_until):
+    """φ to answer on, range and unit."""
+    teacher = visit(story="armijo", speed="full")
+    teacher.teaching.receive({"action": "teach"})
+    page = FollowPage(classroom.find(teacher.teaching.code))
+    wait_until(lambda: (teacher.session.tick(), page.session.tick(), page.ballot.state["picture"])[2])
+    own = teacher.story_card.ask
+    assert page.ballot.state == {name: own[name] for name in page.ballot.state}
+    assert page.ballot.state["search"]
+    assert {"low", "high", "range", "unit", "picture"} <= page.ballot.state.keys()
+    page.close()
+
+
+def test_the_teachers_page_shows_what_the_class_has_answered_once_the_runs_have_begun(visit, wait_until):
+    teacher = visit(story="kink", speed="full")
+    for who, answer in (("a", "exact"), ("b", "inexact"), ("c", "exact")):
+        teacher.prediction.count(who, answer)
+    teacher.story_card.update()
+    assert teacher.story_card.ask["others"] == [], "it would tell those who have not answered"
+    teacher.controls.go()
+    wait_until(lambda: (teacher.session.tick(), teacher.story_card.ask["said"])[1])
+    teacher.prediction.count("d", "subbfgs")
+    teacher.story_card.update()
+    assert teacher.story_card.ask["others"] == [["exact", 2, True], ["inexact", 1, False]]
+    assert teacher.story_card.ask["counted"] == "The class: 3 answers"
+
+
+def test_numbers_of_the_class_stand_in_their_order_with_their_median(visit):
+    page = visit()
+    for who, answer in (("a", 900), ("b", 12), ("c", 480)):
+        page.prediction.count(who, answer)
+    assert page.prediction.others == {
+        "others": [["12 weights", 1, False], ["480 weights", 1, False], ["900 weights", 1, False]],
+        "counted": "The class: 3 answers, median 480 weights",
+    }
+
+
+#: What can be set in a tab, or a part of it.
+SET = {
+    "line-search": {"sigma": 0.3, "c2": 0.95, "models": True, "zoomed": True},
+    "trajectories": {"which": "random", "count": 50, "maker": "kmeans", "clusters": 3},
+    "record": {"field": "step", "scale": "linear"},
+    "rate": {"measure": "scores"},
+    "race": {"cost": "passes"},
+}
+
+
+@pytest.mark.parametrize("tab", SET)
+def test_what_the_teacher_sets_in_a_tab_is_set_for_those_who_follow(tab, teacher, follow):
+    page = follow()
+    teacher.open_tabs()
+    teacher.tab_bar.chosen = tab
+    page.session.tick()
+    view, wanted = teacher.tabs[tab], SET[tab]
+    for name, value in wanted.items():
+        setattr(view, name, value)
+    page.session.tick()
+    assert {name: getattr(page.tabs[tab], name) for name in wanted} == wanted
+
+
+def test_what_the_teacher_zooms_in_on_is_seen_by_those_who_follow(teacher, follow):
+    """The tags of its ranges tell it: see ``assets/zoom_told.js``."""
+    page = follow()
+    teacher.convergence.figure.x_range.tags = [1.0, 3.0]
+    teacher.sparsity.figure.y_range.tags = [0.5, 7.5]
+    page.session.tick()
+    assert page.top_views.convergence.figure.x_range.tags == [1.0, 3.0]
+    assert page.top_views.sparsity.figure.y_range.tags == [0.5, 7.5]
+    teacher.convergence.figure.x_range.tags = []
+    page.session.tick()
+    assert page.top_views.sparsity.figure.x_range.tags == [], "which both plots share"
+
+
+def test_who_follows_has_the_help_of_every_figure_without_asking(teacher, follow):
+    page = follow()
+    shown = [*page.top_views.shown, *(view for view in page.tabs.values() if view.visible)]
+    figures = [drawn.id for view in shown for _, drawn in view.shown_figures()]
+    assert len(figures) > 2
+    assert page.help.texts.keys() == set(figures)
+    assert "<math" in page.help.texts[page.top_views.convergence.figure.id]["html"]
+
+
+def test_the_cursor_is_led_where_it_follows_and_ones_own_elsewhere(teacher, follow):
+    assert (follow().cursor_bar.led, follow(alone=True).cursor_bar.led, teacher.cursor_bar.led) == (
+        True,
+        False,
+        False,
+    )
+
+
+def test_a_connection_speaks_for_one_tab_alone(teacher, follow):
+    """Else one who writes messages answers a question a thousand times."""
+    page, document, heard = follow(), Document(), []
+    document.add_root(page.ballot.get_root(document))
+    classroom.look_only(document, "Ballot")
+    page.ballot.receive = heard.append
+
+    class Connection:
+        pass
+
+    first, second = Connection(), Connection()
+
+    def say(connection, who: str) -> None:
+        data = {"type": "map", "entries": [["who", who], ["answer", "exact"]]}
+        values = {"type": "map", "entries": [["model", {"id": document.roots[0].id}], ["data", data]]}
+        sent = {"type": "event", "name": "data_event", "values": values}
+        message = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": sent}
+        session = SimpleNamespace(_current_patch_connection=connection)
+        document.apply_json_patch({"events": [message, message]}, setter=session)
+
+    for connection, who in ((first, "a"), (first, "b"), (second, "c"), (first, "a")):
+        say(connection, who)
+    assert [said["who"] for said in heard] == ["a", "a", "c", "c", "a", "a"]
 
 
 def test_a_shared_document_takes_nothing_but_an_answer(teacher, follow):

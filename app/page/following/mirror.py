@@ -1,0 +1,37 @@
+"""What a visitor has set in a view, given to another view of its kind."""
+
+from __future__ import annotations
+
+from app.views import View
+
+#: Types of what menus, sliders and fields set: other parameters of a view are what it draws.
+PLAIN = (str, int, float, bool, type(None))
+
+
+def mirror(view: View, other: View) -> None:
+    """Give another view of the kind, and its parts, all that can be set in this one: its axes, menus, sliders
+    and fields, and the part of each plot that is zoomed in on."""
+    _same_settings(view, other)
+    figures = {drawn.name: drawn for _, drawn in view.shown_figures()}
+    for _, own in other.shown_figures():
+        if (lead := figures.get(own.name)) is not None:
+            for led, leading in ((own.x_range, lead.x_range), (own.y_range, lead.y_range)):
+                if led.tags != leading.tags:
+                    led.tags = list(leading.tags)
+
+
+def settings(view: View) -> dict[str, object]:
+    """Return what can be set in a view by its parameters' names."""
+    own = [name for name in view.param if name not in View.param]
+    return {name: value for name in own if isinstance(value := getattr(view, name), PLAIN)}
+
+
+def _same_settings(view: View, other: View) -> None:
+    for part, its in zip(view.parts, other.parts, strict=False):
+        _same_settings(part, its)
+    for _ in range(2):  # with one setting another may take its default: a field of a record, its scale
+        current = settings(other)
+        wanted = settings(view).items()
+        if not (changed := {name: value for name, value in wanted if current.get(name, value) != value}):
+            return
+        other.param.update(**changed)

@@ -101,6 +101,7 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
 #: Columns of what comes out of runs.
 COLUMNS = {
     **_named("id", "run", "solver", "options", "data", "status", "state", "problem", "loss", "penalty"),
+    **_named("settings"),
     **{"label": ("run", ""), "runs": ("runs", "d"), "started": ("when", ""), "dataset": ("data", "")},
     **{"seed": ("seed", "d"), "lam": ("λ", ".5g"), "objective": ("objective", ".10g")},
     **{"gap": ("gap", ".2e"), "dual_gap": ("proved bound", ".2e"), "violation": ("violation", ".2e")},
@@ -130,14 +131,16 @@ SWEEP = (
     "test_metric",
 )
 CHOICE = (
-    *("data", "loss", "penalty", "label", "lam", "lam_ratio", "metric_name", "metric", "deviation"),
-    *("held_out", "runs"),
+    *("data", "loss", "penalty", "label", "settings", "lam", "lam_ratio", "metric_name", "metric"),
+    *("deviation", "held_out", "runs"),
 )
 
 
 def show_choices(records: Sequence[dict[str, Any]]) -> None:
     """Print the λ that were chosen, one line each."""
-    if rows := [record | {"data": _data(record)} for record in records if record["type"] == "choice"]:
+    chosen = [record for record in records if record["type"] == "choice"]
+    if chosen:
+        rows = [one | {"data": _data(one), "settings": _pairs(one["settings"]) or None} for one in chosen]
         _show(CHOICE, rows, "λ chosen on held-out data")
 
 
@@ -228,7 +231,11 @@ def _size(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _data(record: dict[str, Any]) -> str:
-    return ",".join([record["dataset"], *(f"{name}={value}" for name, value in record["options"].items())])
+    return ",".join(filter(None, [record["dataset"], _pairs(record["options"])]))
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in values.items())
 
 
 def _show(fields: Sequence[str], rows: Sequence[dict[str, Any]], title: str | None = None) -> None:

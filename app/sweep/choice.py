@@ -3,8 +3,10 @@ cross-validation."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ CHOICES = ("lam",)
 TEST = "test part"
 #: Parts of a cross-validation, at most.
 MOST_FOLDS = 100
+#: Relative difference up to which two means are equal: they are rounded.
+EQUAL = 1e-12
 
 
 def checked(choose: Any, folds: Any = None) -> tuple[str, int]:
@@ -47,21 +51,47 @@ def pooled(recipe: Recipe) -> Recipe:
     return replace(recipe, options=_shared(recipe.options), seed=0)
 
 
-def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return for each data set, loss, penalty and label the λ with the best ``test_metric``, the largest of
-    those that are equally good; the mean counts where there are runs on several held-out parts, or seeds.
+def settings_of(cell: Experiment) -> dict[str, Any]:
+    """Return what else sets a cell apart from others of the same data set, loss, penalty and label, by the
+    names of a sweep's file; a seed does not."""
+    recipe, entrant = cell.problem, cell.entrant
+    tables = {
+        "loss_set": recipe.loss_params,
+        "penalty_set": recipe.penalty_params,
+        "set": {name: value for name, value in entrant.params.items() if name != "seed"},
+        "limits": asdict(cell.limits),
+    }
+    found = {f"{table}.{name}": value for table, given in tables.items() for name, value in given.items()}
+    return {**found, "average": recipe.average, "threads": recipe.threads}
 
-    ``runs`` have the fields of a cell's record. A λ counts once each of its runs has a metric, and λ/λ_max
-    takes the place of λ where that was asked for: λ_max differs from part to part. ``over`` lists all λ that
-    count, the largest first, with the mean and the standard deviation of the metric.
+
+def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each data set, loss, penalty, label and :func:`settings_of` a cell the λ with the best
+    ``test_metric``, the largest of those that are equally good to rounding. The mean counts where there are
+    runs on several held-out parts, or seeds.
+
+    ``runs`` have the fields of a cell's record, and perhaps ``settings``. A λ counts once each of its runs has
+    a metric, and λ/λ_max takes the place of λ where that was asked for: λ_max differs from part to part.
+    ``over`` lists all λ that count, the largest first, with the mean and the standard deviation of the metric,
+    and ``settings`` those in which choices differ that share all the rest.
     """
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[str, ...], dict[str, list[Mapping[str, Any]]]] = {}
     for run in runs:
         data = ",".join(f"{name}={value}" for name, value in _shared(run["options"]).items())
         key = run["dataset"], data, str(run["loss"]), run["penalty"], run["label"]
-        groups.setdefault(key, []).append(run)
-    found = (_best(group) for group in groups.values())
+        settings = json.dumps(run.get("settings", {}), sort_keys=True, default=str)
+        groups.setdefault(key, {}).setdefault(settings, []).append(run)
+    found = []
+    for group in groups.values():
+        differing = _differing([alike[0].get("settings", {}) for alike in group.values()])
+        found += [_best(alike, differing) for alike in group.values()]
     return [choice for choice in found if choice is not None]
+
+
+def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """List the names of settings that are not the same in all."""
+    names = dict.fromkeys(name for one in settings for name in one)
+    return [name for name in names if any(one.get(name) != settings[0].get(name) for one in settings)]
 
 
 def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +99,7 @@ def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "cv"}
 
 
-def _best(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def _best(runs: Sequence[Mapping[str, Any]], differing: Sequence[str]) -> dict[str, Any] | None:
     first = runs[0]
     place = "lam" if first["lam_ratio"] is None else "lam_ratio"
     metrics: dict[float, list[float | None]] = {}
@@ -82,12 +112,14 @@ def _best(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     ]
     if not over:
         return None
-    lam, metric, deviation = max(over, key=lambda one: one[1])
+    best = max(mean for _, mean, _ in over)
+    lam, metric, deviation = next(one for one in over if math.isclose(one[1], best, rel_tol=EQUAL))
     lams = {run["lam"] for run in runs if run[place] == lam}
     return {
         "type": "choice",
         **{name: first[name] for name in ("dataset", "loss", "penalty", "label", "solver")},
         "options": _shared(first["options"]),
+        "settings": {name: first["settings"][name] for name in differing if name in first["settings"]},
         "lam": lams.pop() if len(lams) == 1 else None,
         "lam_ratio": lam if place == "lam_ratio" else None,
         **{"metric_name": first["metric_name"], "metric": metric, "deviation": deviation},

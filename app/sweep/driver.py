@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from app import plugins
 from app.sweep.cell_store import Store
-from app.sweep.choice import choices
+from app.sweep.choice import choices, settings_of
 from app.sweep.cluster import Place, connected, started
 from app.sweep.spec import Spec
 from app.sweep.watched import Watched
@@ -70,7 +70,7 @@ class Sweep:
         ended."""
         if not self.spec.choose or self._open:
             return []
-        return choices([watched.record for watched in self.cells.values()])
+        return choices([one.record | {"settings": settings_of(one.cell)} for one in self.cells.values()])
 
     @property
     def state(self) -> str:

@@ -343,7 +343,8 @@ def _chosen(choice: Mapping[str, Any]) -> Chosen:
         "on the test part" if choice["held_out"] == TEST else f"in the mean of {choice['held_out']} held out"
     )
     measured = f"{choice['metric_name']} {number(choice['metric'], 4)} {where}"
-    text = f"{choice['label']} on {data}: {named} is chosen, {measured}"
+    settings = "".join(f", {name} = {value}" for name, value in choice["settings"].items())
+    text = f"{choice['label']} on {data}{settings}: {named} is chosen, {measured}"
     over = tuple((place, mean) for place, mean, _ in choice["over"])
     return Chosen(
         *(data, choice["label"], text, lam, choice["metric"], over),

@@ -1,10 +1,12 @@
 """λ chosen by its metric on held-out data: the test part, or each part of the training part in turn."""
 
+import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import datasets
-from app.sweep.choice import choices
+from app.sweep.choice import choices, settings_of
+from app.sweep.spec import Spec
 
 RUN = {
     **{"dataset": "digits", "options": {}, "loss": "logistic", "penalty": "l2", "label": "a"},
@@ -54,6 +56,47 @@ def test_each_data_set_loss_penalty_and_label_has_a_choice_of_its_own():
         [*runs({1.0: [0.5]}), *(one for k, v in others.items() for one in runs({1.0: [0.5]}, **{k: v}))]
     )
     assert len(found) == 6
+
+
+def test_means_that_differ_by_rounding_are_equally_good():
+    """0.7 three times has a mean of 0.7 less an ulp, as floats add up."""
+    found = {1.0: [0.7, 0.7, 0.7], 0.1: [0.6, 0.7, 0.8], 0.01: [0.8, 0.7, 0.6]}
+    means = {lam: float(np.mean(metrics)) for lam, metrics in found.items()}
+    assert means[1.0] < max(means.values())
+    (one,) = choices(runs(found))
+    assert one["lam"] == 1.0
+    (one,) = choices(runs({1.0: [0.7, 0.7, 0.7], 0.1: [0.7, 0.7, 0.7 + 1e-9]}))
+    assert one["lam"] == 0.1
+
+
+def test_runs_that_differ_in_more_than_seed_and_held_out_part_are_not_averaged():
+    given = {"data": ["breast-cancer", "breast-cancer,bias=1"], "seeds": [0, 1], "lam_ratio": [0.5, 0.05]}
+    base = {"penalty": "elastic-net", "loss": "logistic", "solvers": ["fista-ls"], "choose": "lam"}
+    grids = [
+        {"penalty_set": {"rho": 0.2}},
+        {"penalty_set": {"rho": 0.9}},
+        {"penalty_set": {"rho": 0.9}, "average": False},
+        {"penalty_set": {"rho": 0.9}, "set": {"restart": True}},
+        {"penalty_set": {"rho": 0.9}, "limits": {"max_iter": 3}},
+    ]
+    spec = Spec.of({**given, **base, "runs": grids})
+    cells = [
+        RUN
+        | {"dataset": cell.problem.data, "options": cell.problem.options, "penalty": cell.problem.penalty}
+        | {"lam_ratio": cell.problem.lam_ratio, "test_metric": 0.5, "settings": settings_of(cell)}
+        for cell in spec.cells
+    ]
+    assert len(cells) == 2 * 2 * 2 * len(grids)
+    found = choices(cells)
+    assert len(found) == 2 * len(grids)
+    assert {one["runs"] for one in found} == {2}
+    told = [one["settings"] for one in found[: len(grids)]]
+    assert [one["penalty_set.rho"] for one in told] == [0.2, 0.9, 0.9, 0.9, 0.9]
+    assert [one["average"] for one in told] == [None, None, False, None, None]
+    assert [one["limits.max_iter"] for one in told] == [None, None, None, None, 3]
+    assert len({str(one) for one in told}) == len(grids)
+    (one,) = choices([cell for cell in cells if cell["settings"] == cells[0]["settings"]][:4])
+    assert one["settings"] == {}
 
 
 def test_a_ridge_by_cross_validation_is_that_of_another_program(start):

@@ -70,10 +70,10 @@ def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ``test_metric``, the largest of those that are equally good to rounding. The mean counts where there are
     runs on several held-out parts, or seeds.
 
-    ``runs`` have the fields of a cell's record, and perhaps ``settings``. A λ counts once each of its runs has
-    a metric, and λ/λ_max takes the place of λ where that was asked for: λ_max differs from part to part.
-    ``over`` lists all λ that count, the largest first, with the mean and the standard deviation of the metric,
-    and ``settings`` those in which choices differ that share all the rest.
+    ``runs`` have the fields of a cell's record, and perhaps ``settings``. A λ counts once each of its runs
+    has a metric, and λ/λ_max takes the place of λ where that was asked for: λ_max differs from part to part.
+    ``over`` lists all λ that count, the largest first, with the mean and the standard deviation of the
+    metric, and ``settings`` those in which choices differ that share all the rest.
     """
     groups: dict[tuple[str, ...], dict[str, list[Mapping[str, Any]]]] = {}
     for run in runs:

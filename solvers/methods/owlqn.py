@@ -42,7 +42,8 @@ class OWLQN(LimitedMemory, Solver):
 
     The decrease is tested on the displacement after projection, f(w⁺) <= f(w) + σ ◇ᵀ(w⁺ - w), as in the
     paper. The first step tries t = 1/‖◇‖₂ and backs off by 0.1, as the authors' program does. Pairs are
-    those of the smooth part alone.
+    those of the smooth part alone. Where that is straight, so that the first step makes no pair, the next
+    goes as far as :meth:`.line.Line.straight_step`: ‖◇‖₂ depends on the unit of the features.
 
     With ``subgradient="random"`` a random subgradient takes the place of the pseudo-gradient ◇, which is the
     shortest one, in all of this: at each weight that is zero λu, u uniform in [-1, 1], is the penalty's share
@@ -81,7 +82,7 @@ class OWLQN(LimitedMemory, Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         rng, memory, progress = np.random.default_rng(self.seed), self.inverse(problem), Progress(0.0)
         point = problem.at(w0)
-        found, known, n = None, {}, 0
+        found, known, n, straight = None, {}, 0, False
         while True:
             w, g, violation = point.w, point.gradient(), point.violation()
             v = self._subgradient(point, rng)
@@ -95,7 +96,7 @@ class OWLQN(LimitedMemory, Solver):
             if ending := self._ending(point, violation, progress):
                 return ending
 
-            found, events = self.search(point, heading, memory), ()
+            found, events = self.search(point, heading, memory, straight=straight), ()
             if found.t == 0.0 and len(memory):
                 memory.clear()
                 failed, found = found, self.search(point, self._heading(point, v, memory), memory)
@@ -105,7 +106,7 @@ class OWLQN(LimitedMemory, Solver):
             s = problem.vector(np.subtract, found.point.w, w)
             y = problem.vector(np.subtract, found.point.gradient(), g)
             curvature = memory.push(s, y)
-            point, n = found.point, n + 1
+            point, n, straight = found.point, n + 1, curvature is None and not len(memory)
             known = {
                 "gamma": memory.scaling("yy/sy") if len(memory) else NAN,
                 "curvature": NAN if curvature is None else curvature,
@@ -150,14 +151,20 @@ class OWLQN(LimitedMemory, Solver):
             said += "; the orthant that a random subgradient points to need not have a point lower down"
         return said
 
-    def search(self, point: Point, heading: Heading, memory: PairMemory) -> Found[Point]:
-        """Backtrack along the projected path w(t) = P(w + t d)."""
+    def search(
+        self, point: Point, heading: Heading, memory: PairMemory, *, straight: bool = False
+    ) -> Found[Point]:
+        """Backtrack along the projected path w(t) = P(w + t d); ``straight`` tells that the smooth part was
+        so along the step before."""
         problem, (d, orthant, v, found) = point.problem, heading
         kinks = problem.penalty.l1 > 0.0
         search = Search(point.objective, d, active=None if kinks else problem.design.working_set())
         if found is not None and not found.descends:
             return Found(None, 0.0, search, 0)
-        first, beta = (1.0, self.beta) if len(memory) else (1.0 / np.linalg.norm(d), 0.1)
+        if len(memory):
+            first, beta = 1.0, self.beta
+        else:
+            first, beta = problem.line(point, d).straight_step() if straight else 1.0 / np.linalg.norm(d), 0.1
         rounding = ROUNDING * abs(point.objective)
         near = -first * problem.total(np.dot, v, d) <= NEAR * rounding
 

@@ -59,12 +59,10 @@ class ProxGD(Solver):
 
 def first_step(problem: Problem, point: Point) -> float:
     """Return 1/K, K the curvature of the smooth part along the minimum-norm subgradient: at w = 0 that is the
-    way of every proximal step, and it depends on no length."""
+    way of every proximal step, and it depends on no length; see :meth:`.line.Line.first_step`."""
     v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
     moved = problem.support(v)
-    p = -moved.take(v)
-    curvature = problem.line(point, p, moved).curvature()
-    return float(p @ p) / curvature if curvature > 0.0 else 1.0
+    return problem.line(point, -moved.take(v), moved).first_step()
 
 
 def proximal_search(problem: Problem, point: Point, step: float, *, beta: float) -> Found[Point]:

@@ -137,12 +137,16 @@ class Model:
         return known
 
     def _first_curvature(self, point: Point, A: WorkingSet, g: np.ndarray) -> float:
-        """Measure γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives."""
+        """Measure γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives; where
+        F is straight along p, γ is one over the step that :meth:`.line.Line.straight_step` takes."""
         w, D = A.take(point.w), self.metric.root**2
         p = soft_threshold(w - g / D, self.lam / D) - w
         length = float(p @ (D * p))
-        curvature = self.problem.line(point, p, A).curvature() if length else 0.0
-        return curvature / length if curvature > 0.0 else 1.0
+        if length == 0.0:
+            return 1.0
+        line = self.problem.line(point, p, A)
+        curvature = line.curvature()
+        return curvature / length if curvature > 0.0 else 1.0 / line.straight_step()
 
 
 class Metric:

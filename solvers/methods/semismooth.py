@@ -19,8 +19,8 @@ from .coordinate.newton_kernels import NO_DECREASE
 from .usual import beta_param, tol_param
 from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
-#: Trials between the Newton point and the proximal one, and halvings of γ in an iteration, at most.
-TRIALS, HALVINGS = 10, 60
+#: Trials between the Newton point and the proximal one, at most.
+TRIALS = 10
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,10 @@ class Newton(Steps):
         members, problem = look.members, self.problem
         w, g, f = members.take(point.w).copy(), look.gradient, point.objective
         self.first = self.first or look.largest
-        self.gamma = self.gamma or self._first_length(point, members, w, g)
-        for _ in range(HALVINGS):
+        if self.gamma == 0.0:
+            v = problem.penalty.subgradient(w, g)
+            self.gamma = problem.line(point, -v, members).first_step()
+        while True:
             y = w - self.gamma * g
             p = soft_threshold(y, self.gamma * self.l1)
             squares = float((w - p) @ (w - p)) / self.gamma
@@ -113,8 +115,6 @@ class Newton(Steps):
             if decreases(ahead(1.0), f, bound):
                 break
             self.gamma *= 0.5
-        else:
-            return Found(point, 0.0, None, 0)
         v = self._newton_point(point, look, w, y, p)
         self.known = {"inner_iterations": self.inner}
         point = ahead.move(1.0)
@@ -214,17 +214,3 @@ class Newton(Steps):
             u = z + rho / before * u
             self.inner += 1
         return x
-
-    def _first_length(self, point: Point, members: WorkingSet, w: np.ndarray, g: np.ndarray) -> float:
-        """Return one over the curvature of F along the minimum-norm subgradient on the working set; where F
-        is straight, a power of two up to which f falls by half of what its slope promises."""
-        s = np.where(w != 0.0, g + self.l1 * np.sign(w), soft_threshold(g, self.l1))
-        line, squares, length = self.problem.line(point, -s, members), float(s @ s), 1.0
-        curvature = line.curvature()
-        if curvature > 0.0:
-            return squares / curvature
-        for _ in range(HALVINGS if squares > 0.0 else 0):
-            if not line(2.0 * length) <= point.objective - length * squares:
-                break
-            length *= 2.0
-        return length

@@ -14,6 +14,8 @@ from ..problems.products.working_set import WorkingSet
 
 #: Units of rounding of |f| by which a step may miss its decrease: near the optimum every step misses it.
 ROUNDING = 10 * sys.float_info.epsilon
+#: Trials that Armijo's rule makes at least, and at most.
+TRIALS = 30, 1000
 #: The type of what a step leads to: a point, or what a solver needs to get there.
 Place = TypeVar("Place")
 
@@ -168,10 +170,12 @@ def armijo(
     beta: float,
     sigma: float,
     t: float = 1.0,
-    max_trials: int = 30,
 ) -> Found[Place]:
-    """Backtrack from ``t`` on until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0; ``phi(t)`` returns where
-    t leads, and φ(t)."""
+    """Backtrack from ``t`` on until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0, or tΔ is no more than
+    rounding of φ(0); ``phi(t)`` returns where t leads, and φ(t).
+
+    There are 30 trials at least, and 1000 at most.
+    """
     f, search.promised = search.objective, decrease
 
     def attempt(t: float) -> Trial[Place]:
@@ -179,7 +183,10 @@ def armijo(
         bound = t * sigma * decrease
         return Trial(point, value, f + bound, decreases(value, f, bound))
 
-    return backtrack(attempt, search, t, beta=beta, max_trials=max_trials)
+    trials, most = TRIALS
+    if decrease < 0.0 and 0.0 < (share := ROUNDING * abs(f) / -(t * decrease)) < 1.0:
+        trials = max(trials, min(math.ceil(math.log(share) / math.log(beta)), most))
+    return backtrack(attempt, search, t, beta=beta, max_trials=trials)
 
 
 def wolfe(

@@ -13,6 +13,8 @@ from .point import NONE, REFRESH, Drift, Point
 from .products.working_set import WorkingSet
 from .scores import Scores
 
+#: Move of a score that no second derivative foretells.
+ABSURD = 1e12
 #: Weights written between two pulses: each may be the first on its page of a huge vector.
 SCATTERED = 50_000
 
@@ -178,6 +180,35 @@ class Line:
         ahead, here = self.problem.loss.residual(self.point.scores.plus(h, self.delta)), self.point.residual
         rise = ahead.plus(-1.0, here).dot(self.delta)
         return self.problem.scale * rise / h + self._penalty.ridge_product(self.d, self.d)
+
+    def first_step(self) -> float:
+        """Return the step t at which a model of φ with the curvature of F at w is lowest, where -d is the
+        minimum-norm subgradient: dᵀd/dᵀ∇²F d. Where F is straight at w, or so nearly that a score would move
+        by more than ``ABSURD``, return :meth:`straight_step`."""
+        curvature, squares = self.curvature(), float(self.d @ self.d)
+        if squares * self.delta.largest() < ABSURD * curvature:
+            return squares / curvature
+        return self.straight_step()
+
+    def straight_step(self) -> float:
+        """Return the largest power of two at which φ has fallen by half of what its slope at 0 promises; 1
+        where φ does not fall. It stands for 1/K where F is straight, and K says nothing.
+
+        The search begins where a score moves by 1 or less, so that it depends on no unit of the features.
+        """
+        slope, reach = self.slope(), self.delta.largest()
+        if not (slope < 0.0 and 0.0 < reach < math.inf):
+            return 1.0
+        start, t = self(0.0), 2.0 ** -math.ceil(math.log2(reach))
+
+        def falls(t: float) -> bool:
+            return self(t) <= start + 0.5 * t * slope
+
+        while falls(2.0 * t):
+            t *= 2.0
+        while not falls(t):
+            t *= 0.5
+        return t or 1.0
 
     def move(self, t: float, loss: float | None = None) -> Point:
         """Move to w + t d and return the point there; ``loss`` is its loss, if known. Weights and scores move

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import solvers
-from tests.solvers.helpers import ELSEWHERE, LEAVES, PARENTS
+from tests.solvers.helpers import ELSEWHERE, LEAVES, MAKERS, PARENTS, chains, dense_of
+from tests.solvers.helpers import problem_of as random_problem
+from tests.solvers.oracles import Oracle
 
 TOL, MOST = 1e-6, 100
 
@@ -155,3 +158,65 @@ def test_a_gradient_that_cancels_is_no_violation(classes, unit):
         trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-9, max_iter=5)
         assert trace.status == "converged", (id, trace.message)
         assert trace.result["objective"] == pytest.approx(math.log(classes), rel=1e-12)
+
+
+#: Solvers that go weight by weight or row by row, or on the support: a weight that nothing bends has no step.
+STEPPING = (
+    *("newton-cd", "ssn", "anderson-bcd", "bcd-ls", "bcd-cst", "crf-bcd", "prox-qn"),
+    *("owl-qn", "prox-gd", "sparsa", "fista-ls"),
+)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elastic-net", "l1-l2", "l1-linf", "sparse-group"])
+@pytest.mark.parametrize(
+    ("kind", "loss"),
+    [
+        *[("binary", "logistic"), ("binary", "smoothed-binary-hinge"), ("multiclass", "multiclass-logistic")],
+        *[("multiclass", "multiclass-squared-hinge"), ("sequences", "chain-crf"), ("tree", "tree-softmax")],
+    ],
+)
+def test_weights_that_no_sample_has_go_to_zero_from_anywhere(kind, loss, penalty):
+    """As after a warm start from another fold. Formulas that are not the solvers' say that it is optimal."""
+    data = MAKERS[kind](d=6)
+    X = dense_of(data.train.X).copy()
+    X[:, 3] = 0.0
+    data = replace(data, train=replace(data.train, X=X))
+    problem = random_problem(data, loss, penalty)
+    oracle = Oracle(data, loss, penalty, problem.lam, problem.average)
+    m = problem.design.n_outputs
+    start = np.zeros(problem.size)
+    start[3 * m : 4 * m] = np.linspace(1.0, -0.5, m)
+    aim = 1e-5 * oracle.violation(np.zeros(problem.size))
+    for id in set(STEPPING) & set(solvers.compatible(loss, penalty)):
+        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-6, max_iter=1000, w0=start)
+        assert trace.status == "converged", (id, trace.message)
+        assert not trace.w[3 * m : 4 * m].any(), id
+        assert oracle.violation(trace.w) <= aim, id
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elastic-net", "l1-l2", "l1-linf"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_transitions_that_no_sequence_has_go_to_zero_from_anywhere(penalty, ends):
+    problem = solvers.make_problem(
+        chains(n=30, longest=1), loss="chain-crf", penalty=penalty, lam=1.0, loss_params={"ends": ends}
+    )
+    m, body = problem.design.n_outputs, problem.design.n_features * problem.design.n_outputs
+    start = np.zeros(problem.size)
+    start[body : body + m * m] = 0.5
+    for id in set(STEPPING) & set(solvers.compatible("chain-crf", penalty)):
+        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-6, max_iter=3000, w0=start)
+        assert trace.status == "converged", (id, trace.message)
+        assert not trace.w[body : body + m * m].any(), id
+
+
+@pytest.mark.parametrize("far", [1e2, 1e4])
+@pytest.mark.parametrize(("kind", "loss"), [("binary", "logistic"), ("multiclass", "multiclass-logistic")])
+def test_where_all_samples_are_saturated_a_step_is_still_found(kind, loss, far):
+    """Second derivatives underflow there: no solver may say that no direction decreases f."""
+    problem = random_problem(kind, loss, "l1")
+    start = far * np.random.default_rng(3).normal(size=problem.size)
+    begin = problem.at(start).objective
+    for id in set(STEPPING) & set(solvers.compatible(loss, "l1")):
+        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-6, max_iter=60, w0=start)
+        assert trace.status in ("converged", "max-iter"), (id, trace.message)
+        assert trace.objective[-1] < begin, id

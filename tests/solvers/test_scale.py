@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import solvers
-from tests.solvers.helpers import HOUSE, MAKERS
+from tests.solvers.helpers import HOUSE, MAKERS, binary
+from tests.solvers.oracles import Oracle
+from tests.solvers.smooth_programs import minimum
 
 #: 2^-27, about 7e-9: products with it are exact.
 UNIT = 0.5**27
@@ -63,3 +65,30 @@ def test_a_warm_start_with_small_features_measures_its_first_step_too(id):
     ours = solvers.solve(one, solvers.make_solver(id), max_iter=30, w0=w0)
     theirs = solvers.solve(other, solvers.make_solver(id), max_iter=30, w0=w0 / UNIT)
     np.testing.assert_allclose(theirs.w * UNIT, ours.w, rtol=1e-6, atol=1e-9)
+
+
+@pytest.fixture(scope="module", params=["l1", "l2"])
+def straight(request):
+    """A hinge with a parabola, which is straight around w = 0, and its least f by a convex program."""
+    data = binary(density=1.0)
+    oracle = Oracle(data, "smoothed-binary-hinge", request.param, 0.02, True)
+    return data, request.param, oracle.objective(minimum(oracle))
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_where_the_loss_is_straight_at_the_start_no_first_step_depends_on_the_unit(straight, unit):
+    """No second derivative says there how long it may be."""
+    data, penalty, least = straight
+    lam = 0.02 * (unit if penalty == "l1" else unit**2)
+    scaled = replace(data, train=replace(data.train, X=unit * data.train.X))
+    problem = solvers.make_problem(scaled, loss="smoothed-binary-hinge", penalty=penalty, lam=lam)
+    zero = problem.at().objective
+    fitting = set(solvers.compatible("smoothed-binary-hinge", penalty)) & set(HOUSE)
+    # as printed γ is 1 at first: too long a step is found out, one too short is not
+    made = {id: solvers.make_solver(id) for id in sorted(fitting)}
+    if unit > 1.0:
+        made["prox-qn as printed"] = solvers.make_solver("prox-qn", preset="paper")
+    for id, solver in made.items():
+        trace = solvers.solve(problem, solver, tol=1e-6, max_iter=300)
+        excess = (trace.result["objective"] - least) / (zero - least)
+        assert excess <= (0.01 if id in ("fobos", "sgd-l1", "ftrl") else 1e-4), (id, trace.message)

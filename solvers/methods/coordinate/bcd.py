@@ -24,6 +24,8 @@ from .moves import Moves
 CHUNK = 500_000
 #: ε of 𝓛_j >= ε, in units of s Σ_i x_ij²: the paper's, for features of unit length.
 FLOOR = 1e-12
+#: Trials of a search from which on it moved scores so far, and back, that they are computed afresh.
+SHAKEN = 20
 #: Where K_j takes the place of a search.
 NO_SEARCH = Searching(0.0, 0.0, 1.0)
 
@@ -207,7 +209,7 @@ class _Passes:
         )
         scores = self.point.scores
         self.count += 1
-        if self.count % REFRESH == 0:
+        if self.count % REFRESH == 0 or longest[0, 0] > SHAKEN:
             scores = problem.design.scores(self.point.w)
         self.point = Point(problem, self.point.w, scores, active=self.working_set)
         found = Found(self.point, NAN, _noted(longest), trials) if search else unsearched(self.point)

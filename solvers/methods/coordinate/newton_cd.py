@@ -168,13 +168,18 @@ class _Model(Steps):
         """Minimize the model in each row of transitions, by one proximal step."""
         tail = look.members.tail
         l1, l2, sup = self.problem.penalty.row_norms
-        h = self.tau * self.problem.scale * self.problem.loss.tail_diagonal(point.scores)[tail]
+        loss, factor = self.problem.loss, self.tau * self.problem.scale
+        h = factor * loss.tail_diagonal(point.scores)[tail]
+        if not h.any():  # all marginals have underflown, or no label follows another
+            h = factor * loss.bends().tail[tail]
         self.bent = np.maximum(h, FLAT * h.max(initial=0.0))
         H = self.problem.penalty.ridge + self.bent.reshape(-1, self.width)
         if l2 > 0.0 or sup > 0.0:
             H[:] = H.max(axis=1, keepdims=True)
-        H[H == 0.0] = np.inf  # no pair of labels follows another: such transitions stay
         W, G, D = (v[self.n_body :].reshape(-1, self.width) for v in (self.w, self.g, self.d))
+        if not H.any():  # no label follows another: only the penalty sees these weights
+            D[:] = -W if l1 + l2 + sup > 0.0 else 0.0
+            return
         V = W - G / H
         for row, curvature in zip(V, H, strict=True):
             if l2 > 0.0 or sup > 0.0:
@@ -206,7 +211,8 @@ class _Model(Steps):
         ends = slack, self.keep, n, goal, max(most, 1)
         done, visits, largest, total = 1, 0, 0.0, 0.0
         if m == 1:  # all norms of a row of one weight are the same
-            visit, vectors, H, strengths = sweeps, (self.w, self.g, self.d), self.H[:, 0], l1 + l2 + sup
+            visit, vectors, H = sweeps, (self.w, self.g, self.d), self.H[:, 0]
+            strengths = problem.scale, l1 + l2 + sup
         else:
             vectors = (v[: self.n_body].reshape(-1, m) for v in (self.w, self.g, self.d))
             visit, H, strengths = sweeps_of_rows, self.H, (self.tau * problem.scale, l1, l2, sup)

@@ -16,21 +16,25 @@ from ...problems.row_norms import norm, row_prox, row_subgradient, soft_threshol
 
 #: Share of its largest possible value below which no curvature is taken: samples may be saturated.
 FLAT = 1e-10
+#: p(1 - p) that counts as none.
+UNDERFLOW = 1e-30
 #: Decrease, in units of |f|, below which a direction counts as none.
 NO_DECREASE = 1e-22
 
 
 @kernel
-def sweeps(columns, features, order, w, g, d, h, u, H, l1, ridge, slack, keep, n, goal, most):
+def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, slack, keep, n, goal, most):
     """Visit the weights ``order`` again and again, in place of d, u = h·Xd and ``keep``, until the largest
     violation of the model met in a sweep is at most ``goal``, or after ``most`` sweeps; return how many there
     were, of the last one the visits, the largest violation met and their sum, and the entries of X read.
 
     Entries are those of members: w, g, d, the curvatures H (negative: not computed yet) and ``keep``: a
     weight for which it is False is passed over. Weights at zero that have more room than ``slack`` get False;
-    after a sweep that is the largest violation over ``n``. ``h`` is s ∂²ℓ/∂z² of each sample.
+    after a sweep that is the largest violation over ``n``. ``h`` is s ∂²ℓ/∂z² of each sample. ``strengths``
+    are s and that of ‖w‖₁.
     """
     starts, edges, rows, values = columns
+    scale, l1 = strengths
     done, touched = 0, 0
     while True:
         visits, largest, total = 0, 0.0, 0.0
@@ -53,10 +57,10 @@ def sweeps(columns, features, order, w, g, d, h, u, H, l1, ridge, slack, keep, n
                 violation = abs(a + np.sign(now) * l1)
             largest, total = max(largest, violation), total + violation
             if H[k] < 0.0:
-                H[k] = ridge + curvature_of(columns, j, h)
-            if H[k] == 0.0:
-                continue
-            target = soft_thresholded(now - a / H[k], l1 / H[k])
+                H[k] = ridge + curvature_of(columns, j, h, scale)
+            target = 0.0 if l1 > 0.0 else now  # if only the penalty sees it
+            if H[k] > 0.0:
+                target = soft_thresholded(now - a / H[k], l1 / H[k])
             if target != now:
                 d[k] = target - w[k]  # not d + z: w + d is exactly zero where the target is
                 move(columns, j, target - now, h, u)
@@ -67,8 +71,9 @@ def sweeps(columns, features, order, w, g, d, h, u, H, l1, ridge, slack, keep, n
 
 
 @kernel
-def curvature_of(columns, j, h):
-    """Return Σ_i x_ij² h_i, or a small share of the most that it can be."""
+def curvature_of(columns, j, h, scale):
+    """Return Σ_i x_ij² h_i, or a small share of the most that it can be. Where all h_i = s p(1 - p) are next
+    to nothing, steps would overflow: they count as s/4, which is the most."""
     starts, edges, rows, values = columns
     total, squares, top = 0.0, 0.0, 0.0
     for b in range(starts.shape[0]):
@@ -78,7 +83,7 @@ def curvature_of(columns, j, h):
             total += x * x * near[rows[p]]
             squares += x * x
             top = max(top, near[rows[p]])
-    return max(total, FLAT * squares * top)
+    return max(total, FLAT * squares * top) if top > UNDERFLOW * scale else 0.25 * scale * squares
 
 
 @kernel
@@ -137,14 +142,16 @@ def sweeps_of_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge,
             largest, total = max(largest, violation), total + violation
             if H[k, 0] < 0.0:
                 bound_rows(columns, j, P, scale, ridge, l2 > 0.0 or sup > 0.0, H[k], V, out)
-            if H[k, 0] == 0.0:
-                continue
-            for c in range(m):
-                V[c] = now[c] - a[c] / H[k, c]
-                if l2 == 0.0 and sup == 0.0:
-                    V[c] = soft_thresholded(V[c], l1 / H[k, c])
-            if l2 > 0.0 or sup > 0.0:
-                row_prox(V, l1 / H[k, 0], l2 / H[k, 0], sup / H[k, 0])
+            if H[k, 0] == 0.0:  # only the penalty sees it
+                for c in range(m):
+                    V[c] = 0.0 if l1 + l2 + sup > 0.0 else now[c]
+            else:
+                for c in range(m):
+                    V[c] = now[c] - a[c] / H[k, c]
+                    if l2 == 0.0 and sup == 0.0:
+                        V[c] = soft_thresholded(V[c], l1 / H[k, c])
+                if l2 > 0.0 or sup > 0.0:
+                    row_prox(V, l1 / H[k, 0], l2 / H[k, 0], sup / H[k, 0])
             moved = False
             for c in range(m):
                 a[c] = V[c] - now[c]

@@ -63,7 +63,7 @@ def test_rounding_of_the_objective_is_forgiven_and_more_is_not():
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_value_that_is_no_number_is_never_accepted(value):
     found = armijo(lambda t: (t, value), Search(1.0), -1.0, beta=0.5, sigma=0.1)
-    assert (found.t, found.trials) == (0.0, 30)
+    assert (found.t, found.trials) == (0.0, 49)  # a 50th would promise less than rounding
 
 
 def kinked(t):
@@ -108,3 +108,14 @@ def test_a_ray_that_falls_for_ever_has_no_step_and_nor_has_one_that_rises():
     assert wolfe(lambda t: (t, -t), lambda t: -1.0, falls, c1=1e-4, c2=0.9).t == math.inf
     found = wolfe(lambda t: (t, t), lambda t: 1.0, rises, c1=1e-4, c2=0.9)
     assert (found.point, found.t, found.trials, found.backtracked) == (None, 0.0, 0, False)
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
+def test_armijo_ends_where_a_step_promises_no_more_than_rounding(beta):
+    """Not after a number of trials: a step that is 1e12 times too long is no reason to give up."""
+    found = along(lambda t: 1.0 + 1e12 * t * t - t, beta=beta, sigma=0.1)
+    assert beta * 0.9e-12 < found.t <= 0.9e-12
+    stuck = along(lambda t: 2.0 if t else 1.0, beta=beta, sigma=0.1)
+    last = stuck.search.trials[-1][0]
+    assert stuck.t == 0.0
+    assert stuck.trials == 30 or beta * last <= ROUNDING < last / beta

@@ -24,6 +24,8 @@ from .solver import Solver
 SWEEP_CHUNK = 100_000
 #: What an iteration does for each score besides the inner problem, in updates of one number of d̂.
 SCORE_WORK = 8
+#: What an iteration does at least besides the inner problem, in the same unit: small arrays cost calls.
+LEAST_WORK = 20_000
 #: Fewest sweeps of the inner problem where ``balance`` is work and at most half of all weights are in it.
 SWEEPS = 5
 #: Fewest and most pairs where ``memory`` is auto, and products of matrices done in the time of one update.
@@ -199,8 +201,8 @@ class InnerProblem:
             return most
         fair = self.problem.size // size
         if self.solver.balance == "work":
-            least = SWEEPS if fair >= 2 else 1
-            fair = max(least, SCORE_WORK * design.n_rows * design.n_outputs // (rank * size))
+            least, rest = SWEEPS if fair >= 2 else 1, SCORE_WORK * design.n_rows * design.n_outputs
+            fair = max(least, max(rest, LEAST_WORK) // (rank * size))
         return max(1, min(most, fair))
 
     def solve(

@@ -52,6 +52,17 @@ def test_a_few_weights_of_many_samples_take_few_iterations():
     assert 2 * whole < one
 
 
+@pytest.mark.parametrize(("n", "d"), [(60, 25), (200, 50)])
+def test_a_few_weights_of_a_few_samples_take_few_iterations(n, d):
+    """With one sweep an iteration it took four times as many as with thirty."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    y = np.where(X @ rng.normal(size=d) + 2.0 * rng.normal(size=n) > 0, 1, -1)
+    problem = solvers.make_problem(X, y, loss="logistic", lam_ratio=0.005)
+    balanced, off = (len(iterates(problem, tol=1e-6, balance=b, most=3000)[0]) for b in ("work", "off"))
+    assert balanced <= 1.25 * off
+
+
 def test_weights_of_unlike_features_take_fewer_iterations_by_their_curvature():
     data = binary(n=500, d=60, seed=3)
     X = np.asarray(data.train.X.todense() if hasattr(data.train.X, "todense") else data.train.X)

@@ -88,7 +88,8 @@ def test_every_sweep_leaves_exact_zeros_and_lowers_the_model(sweeps):
     assert g @ d + lam * (left.sum() - np.abs(w).sum()) <= -0.5 * d @ Bd
 
 
-def test_sweeps_are_balanced_against_the_size_of_the_working_set():
+def test_sweeps_are_balanced_against_the_size_of_the_working_set(monkeypatch):
+    monkeypatch.setattr("solvers.methods.prox_qn_model.LEAST_WORK", 0)
     n, memory = 30, random_memory(30, 3)
     w, g = np.zeros(n), np.random.default_rng(1).normal(size=n)
     for size, balance, max_inner, expected in (
@@ -110,12 +111,22 @@ def test_sweeps_are_balanced_against_the_size_of_the_working_set():
         assert sweeps == expected, (size, balance, max_inner)
 
 
-def test_sweeps_that_cost_less_than_the_scores_are_not_saved():
+def test_sweeps_that_cost_less_than_the_scores_are_not_saved(monkeypatch):
+    monkeypatch.setattr("solvers.methods.prox_qn_model.LEAST_WORK", 0)
     n, memory = 30, random_memory(30, 3)  # B has rank 6
     w, g = np.zeros(n), np.random.default_rng(1).normal(size=n)
     for rows, balance, expected in ((180, "work", 8), (100_000, "work", 30), (100_000, "size", 1)):
         inner = InnerProblem(ProxQN(balance=balance), Sized(30, 0.01, rows))
         assert inner.solve(w, g, np.full(n, 0.01), memory, 1.0)[1] == expected, (rows, balance)
+
+
+def test_sweeps_that_cost_less_than_the_calls_of_an_iteration_are_not_saved():
+    """Of 20,000 updates or less: beyond, the scores alone decide, so large problems are as they were."""
+    w, g = np.zeros(300), np.random.default_rng(1).normal(size=300)
+    for rows, expected in ((0, 11), (2_500, 11), (2_700, 12), (100_000, 30)):
+        inner = InnerProblem(ProxQN(), Sized(300, 0.01, rows))
+        found = inner.solve(w, g, np.full(300, 0.01), random_memory(300, 3), 1.0)[1]
+        assert found == expected == min(max(20_000, 8 * rows) // 1_800, 30), rows
 
 
 @pytest.mark.parametrize("make", [multiclass, chains])

@@ -13,6 +13,7 @@ from ..parts.epochs import Cooling
 from ..parts.linesearch import Found
 from ..parts.memory import spread
 from ..parts.rules import RULES, ShrinkTest
+from ..problems.certificates.optimality import Knows
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
@@ -24,7 +25,17 @@ from .prox_qn_kernels import shrink
 from .prox_qn_model import Model
 from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
-from .working_sets import Look, Selection, Steps, looked_once, rule_param, spent, stepped, why_not_rule
+from .working_sets import (
+    Look,
+    Selection,
+    Steps,
+    known_by,
+    looked_once,
+    rule_param,
+    spent,
+    stepped,
+    why_not_rule,
+)
 
 #: Weights and sequences from which on a pass of FTRL-Proximal comes first.
 START_SIZE, START_INSTANCES = 10_000, 2_000
@@ -165,6 +176,10 @@ class ProxQN(Solver):
     cooling: float = cooling_param()
     tol: float = tol_param()
     seed: int = random_seed("seed of the random order")
+
+    @property
+    def knows(self) -> Knows:
+        return known_by(self.rule)
 
     def refuses(self, problem: Problem) -> str | None:
         if self.rule != "zhong":

@@ -13,6 +13,7 @@ from ..compute.lazy import lazy
 from ..declare import param
 from ..parts.linesearch import Found
 from ..parts.rules import RULES, Rule, Seen, ShrinkTest, Sphere, room_of, rooms, weigh
+from ..problems.certificates.optimality import Knows
 from ..problems.certificates.sphere import Bends, DualPoint, dual_point, gap_and_radius, why_no_sphere
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -36,6 +37,12 @@ def spent(problem: Problem) -> float:
     return time.thread_time() + problem.team.cpu_seconds - problem.design.derived.spent[1]
 
 
+def known_by(id: str) -> Knows:
+    """Return what a solver knows that goes by a rule: where blocks are proved to be zero, their gradient, and
+    with it the violation over all weights, is not computed any more."""
+    return Knows(violation=not RULES[id].spheres, dual_gap=False)
+
+
 def why_not_rule(id: str, problem: Problem) -> str | None:
     """Return in a sentence why a rule cannot take a problem; None if it can."""
     reason = why_no_sphere(problem) if RULES[id].spheres else None
@@ -47,13 +54,15 @@ class Look:
     """What a solver has when the working set is settled: the ``members`` and the gradient on them.
 
     ``largest`` is the largest violation of the blocks looked at, ``whole`` whether these were all that are
-    not proved to be zero, ``sphere`` the ball around the dual's optimum if the rule asked for one.
+    not proved to be zero, ``complete`` whether all that there are, ``sphere`` the ball around the dual's
+    optimum if the rule asked for one.
     """
 
     members: WorkingSet
     gradient: np.ndarray
     largest: float
     whole: bool
+    complete: bool
     sphere: Sphere | None
 
     @property
@@ -93,6 +102,10 @@ class WorkingSetSolver(Solver):
     rule: str
     tol: float
 
+    @property
+    def knows(self) -> Knows:
+        return known_by(self.rule)
+
     def refuses(self, problem: Problem) -> str | None:
         return why_not_rule(self.rule, problem) or super().refuses(problem)
 
@@ -113,9 +126,9 @@ def stepped(
     found, fresh, stuck = None, not shown, False
     while True:
         look = selection.look(point, stuck=stuck)
-        violation = look.largest if look.whole and selection.complete else NAN
+        violation = look.largest if look.complete else NAN
         done = look.whole and look.largest <= selection.aim
-        if done and not selection.complete:
+        if done and not look.complete:
             violation = point.violation()
             done = violation <= selection.aim
         if fresh:
@@ -215,7 +228,8 @@ class Selection:
         self.members = self.members.restrict(kept) if restricted else self._members(self.active)
         self.inside[:] = False
         self.inside[self.active] = True
-        return Look(self.members, g if keep.all() else g[kept], seen.largest, whole, seen.sphere)
+        of_looked = seen.largest, whole, looked.size == self.n_blocks
+        return Look(self.members, g if keep.all() else g[kept], *of_looked, seen.sphere)
 
     def iterate(self, point: Point, n: int, look: Look, found: Found[Point] | None, **known: Any) -> Iterate:
         """Describe iterate n, to which the step ``found`` led, and what the rule made of it."""

@@ -16,7 +16,7 @@ from ..compute.jit import kernel
 from ..compute.lazy import lazy
 from ..declare import Declared
 from ..problems.products.working_set import WorkingSet
-from ..problems.row_norms import norm, row_subgradient, soft_thresholded
+from ..problems.row_norms import row_subgradient, soft_thresholded, violation_of
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Sphere:
 class Seen:
     """What a solver knows of the blocks that it looks at: an entry a block in each array.
 
-    ``zero`` tells whether all weights of a block are; ``violation`` is the norm of the minimum-norm
-    subgradient, ``largest`` the most of it, ``before`` that of the look before (∞ at the first), ``inside``
+    ``zero`` tells whether all weights of a block are; ``violation`` is as :func:`.row_norms.violation_of`
+    measures it, ``largest`` the most of it, ``before`` that of the look before (∞ at the first), ``inside``
     tells which blocks were in the working set before (none at the first). ``whole`` tells whether these are
     all blocks that are not proved to be zero, and ``instances`` is N. ``sphere`` is that of the best dual
     point so far; None where not all blocks are looked at, or the rule does not ask for it.
@@ -333,7 +333,7 @@ def weigh(W, G, l1, l2, sup, room, violation, zero):
         for c in range(W.shape[1]):
             zero[j] = zero[j] and W[j, c] == 0.0
         row_subgradient(W[j], G[j], l1, l2, sup, out)
-        violation[j] = norm(out)
+        violation[j] = violation_of(out, l2, sup)
         room[j] = room_of(G[j], l1, l2, sup)
 
 

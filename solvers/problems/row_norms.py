@@ -24,6 +24,22 @@ def norm(v):
 
 
 @kernel
+def largest_entry(v):
+    """Return ‖v‖_∞."""
+    top = 0.0
+    for c in range(v.size):
+        top = max(top, abs(v[c]))
+    return top
+
+
+@kernel
+def violation_of(v, l2, sup):
+    """Return how much a row with the minimum-norm subgradient v is violated: by ‖v‖₂ where the penalty has a
+    norm of rows, else by its largest entry, as each weight counts alone."""
+    return norm(v) if l2 > 0.0 or sup > 0.0 else largest_entry(v)
+
+
+@kernel
 def row_value(v, l1, l2, sup):
     """Return the penalty of a row."""
     total, squares, top = 0.0, 0.0, 0.0

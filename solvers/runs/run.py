@@ -237,8 +237,10 @@ class Run:
         claimed = self.stopping.tol is not None and self.problem.smooth and self.solver.knows.violation
         untold = None
         if claimed and np.isnan(self.trace.violation).all():
-            knows = "knows = solvers.Knows(violation=False, dual_gap=False)"
-            untold = f"no iterate has a violation to compare tol with: yield it, or give the solver {knows}"
+            untold = "no iterate has a violation to compare tol with"
+            if type(self.solver).__module__.partition(".")[0] != __name__.partition(".")[0]:
+                knows = "knows = solvers.Knows(violation=False, dual_gap=False)"
+                untold += f": yield it, or give the solver {knows}"
         return saying(limit, self.solver.hint(self.problem), untold)
 
     def _limit(self, iterate: Iterate) -> Ending | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...compute.jit import inlined, kernel
 from ...problems.losses.feature_columns import column_entries, column_pass, scratch_for
-from ...problems.row_norms import norm, row_prox, row_subgradient, row_value
+from ...problems.row_norms import largest_entry, norm, row_prox, row_subgradient, row_value, violation_of
 
 #: Units of rounding by which a step may miss its decrease, and the number of steps tried.
 ROUNDING, TRIALS = 10.0 * np.finfo(float).eps, 30
@@ -128,7 +128,7 @@ def zero_suffices(G, left, l1, l2, sup, out):
     for c in range(G.size):
         out[c] = G[c]
     row_prox(out, left * l1, left * l2, left * sup)
-    return sup_norm(out) == 0.0
+    return largest_entry(out) == 0.0
 
 
 @inlined
@@ -203,21 +203,9 @@ def move_scores(data, Z, j, change):
 
 @kernel
 def block_violation(w, g, l1, l2, sup, out, ignore_direction):
-    """Return the norm of the minimum-norm subgradient of a row: ‖·‖₂ where the row has a norm of its own,
-    else the largest entry. With ``ignore_direction`` and λ‖·‖₂ alone it is |‖G‖₂ - λ|, eq. (9) of a row
-    that is not zero."""
+    """Return the violation of a row, by its minimum-norm subgradient. With ``ignore_direction`` and λ‖·‖₂
+    alone it is |‖G‖₂ - λ|, eq. (9) of a row that is not zero."""
     if ignore_direction and l1 == 0.0 and sup == 0.0:
         return abs(norm(g) - l2)
     row_subgradient(w, g, l1, l2, sup, out)
-    if l2 == 0.0 and sup == 0.0:
-        return sup_norm(out)
-    return norm(out)
-
-
-@kernel
-def sup_norm(v):
-    """Return ‖v‖_∞."""
-    top = 0.0
-    for c in range(v.size):
-        top = max(top, abs(v[c]))
-    return top
+    return violation_of(out, l2, sup)

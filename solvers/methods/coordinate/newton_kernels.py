@@ -12,7 +12,7 @@ import numpy as np
 from ...compute.jit import kernel
 from ...parts.rules import room_of
 from ...problems.products.by_columns import gathered
-from ...problems.row_norms import norm, row_prox, row_subgradient, soft_thresholded
+from ...problems.row_norms import row_prox, row_subgradient, soft_thresholded, violation_of
 
 #: Share of its largest possible value below which no curvature is taken: samples may be saturated.
 FLAT = 1e-10
@@ -135,7 +135,7 @@ def sweeps_of_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge,
                         a[c] += x * there[i, c]
                 touched += starts[b, j + 1] - starts[b, j]
             row_subgradient(now, a, l1, l2, sup, out)
-            violation = norm(out)
+            violation = violation_of(out, l2, sup)
             if zero and violation == 0.0:
                 keep[k] = room_of(a, l1, l2, sup) <= slack
                 continue

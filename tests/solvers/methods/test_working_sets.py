@@ -13,7 +13,7 @@ from solvers.methods.coordinate.newton_cd import NewtonCD
 from solvers.methods.working_sets import Selection, Steps, why_not_rule
 from solvers.parts.linesearch import Found
 from solvers.parts.rules import RULES
-from tests.solvers.helpers import MAKERS, problem_of
+from tests.solvers.helpers import MAKERS, multiclass, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.problems.certificates.test_sphere import solved_chains
 from tests.solvers.smooth_programs import LOSSES, minimum
@@ -216,3 +216,41 @@ def test_gaps_in_the_record_are_above_what_is_left(rule, penalty):
             seen += 1
             assert it.dual_gap >= it.objective - best - 1e-14
     assert seen > 1
+
+
+@pytest.mark.parametrize("rule", ["none", "growing", "gap-safe", "growing-dual"])
+@pytest.mark.parametrize(
+    ("id", "penalty"),
+    [
+        *[("newton-cd", "l1"), ("newton-cd", "elastic-net"), ("newton-cd", "l1-l2"), ("ssn", "l1")],
+        *[("ssn", "elastic-net"), ("anderson-bcd", "l1"), ("anderson-bcd", "l1-l2"), ("prox-qn", "l1")],
+    ],
+)
+def test_a_violation_is_the_largest_entry_or_row_of_the_shortest_subgradient(id, penalty, rule):
+    """Of several outputs too: rows count where the penalty has a norm of rows, and else single weights."""
+    data = multiclass(n=60, d=10, m=3)
+    problem = problem_of(data, penalty=penalty)
+    oracle = Oracle(data, data.loss, penalty, problem.lam, problem.average)
+    known = 0
+    for it in itertools.islice(solvers.make_solver(id, rule=rule, tol=1e-9).iterate(problem), 40):
+        if not np.isnan(it.violation):
+            known += 1
+            assert it.violation == pytest.approx(oracle.violation(it.w), rel=1e-6, abs=1e-12)
+    assert known > 1  # also where blocks are proved to be zero: the first iterate and the last
+
+
+@pytest.mark.parametrize("rule", SAFE)
+def test_what_a_rule_has_proved_is_measured_now_and_then(rule, monkeypatch):
+    monkeypatch.setattr("solvers.runs.run.OPTIMALITY_SHARE", np.inf)
+    problem = problem_of("binary", n=60, d=40, penalty="l1")
+    trace = solvers.solve(problem, solvers.make_solver("newton-cd", rule=rule), tol=1e-9)
+    assert not np.isnan(trace.violation).any()
+    assert trace.status == "converged"
+    assert trace.violation[-1] <= 1e-9 * trace.violation[0] < trace.violation[-2]
+
+
+def test_a_user_is_not_told_what_its_author_might_do():
+    problem = problem_of("binary", penalty="l1")
+    start = np.ones(problem.size)
+    trace = solvers.solve(problem, solvers.make_solver("bcd-ls"), tol=1e-9, max_iter=2, w0=start)
+    assert trace.message == "2 iterations done; no iterate has a violation to compare tol with"

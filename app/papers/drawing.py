@@ -28,7 +28,7 @@ LEAST = 1e-12
 #: The mark and the colour of a verdict.
 MARKS = {SEEN: ("✓", "#009E73"), NOT_SEEN: ("✗", "#D55E00"), NOT_JUDGED: ("?", theme.GREY)}
 #: Whether data are the paper's.
-MATCH = {True: "", False: "other data: not judged"}
+MATCH = {True: "yes", False: "no: other data"}
 CLUSTERS = ("iterate", "clusters", "variance inside", "inside later", "weights that crossed over by then")
 HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "CPU s", "on the test part")
 
@@ -140,7 +140,7 @@ def sizes_as_html(sizes: Sequence[SizesOf]) -> str:
         [one.data, str(one.here), "not the paper's" if one.paper is None else str(one.paper), MATCH[one.same]]
         for one in sizes
     ]
-    return as_html(("data", "here", "in the paper", ""), rows) if rows else ""
+    return as_html(("data", "here", "in the paper", "judged"), rows) if rows else ""
 
 
 def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
@@ -150,7 +150,8 @@ def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
         mark, color = MARKS[verdict.word]
         numbers = f"{verdict.of}: " * bool(verdict.of) + "; ".join(verdict.numbers)
         items.append(
-            f'<li><b style="color:{color}">{mark} {verdict.word}</b>: {html.escape(verdict.claim)}'
+            f'<li><b style="border-left:4px solid {color};padding-left:5px">{mark} {verdict.word}</b>: '
+            f"{html.escape(verdict.claim)}"
             f"<br><small>{html.escape(numbers)}</small></li>"
         )
     return f'<ul class="verdicts">{"".join(items)}</ul>' if items else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from app.papers.measures import Case, Run
@@ -50,6 +50,10 @@ class Size:
         """Return how far from a number the same data may be."""
         rounded = 0.5 * 10.0 ** math.floor(math.log10(wanted)) if self.about else 0.0
         return TENTH * wanted + rounded
+
+    def only(self, other: Size) -> Size:
+        """Return the parts that ``other`` has as well."""
+        return replace(self, **{part: None for part in PARTS if getattr(other, part) is None})
 
     def __str__(self) -> str:
         about = "about " * self.about
@@ -105,7 +109,9 @@ class Sizes:
             for run in case.runs.values():
                 here = Size.of_run(run)
                 if here.n is not None or here.d is not None:
-                    rows[case.data] = SizesOf(case.data, here, self.of_data(case.problem), not case.differ)
+                    paper = self.of_data(case.problem)
+                    here = here if paper is None else here.only(paper)
+                    rows[case.data] = SizesOf(case.data, here, paper, not case.differ)
         return list(rows.values())
 
 

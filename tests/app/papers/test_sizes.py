@@ -45,6 +45,11 @@ def test_the_papers_size_is_that_of_the_data_with_its_options():
     assert known.of_data(Recipe("digits")) is None
 
 
+def test_of_a_function_of_two_variables_the_variables_are_told():
+    toy = Size(1, 2, 2).only(Size(d=2))
+    assert (toy, str(toy)) == (Size(d=2), "2 features")
+
+
 def test_a_run_says_how_its_data_differ_from_the_papers():
     one = made.run("a", [2.0, 1.0])
     here = {"n_samples": 32_561, "n_features": 123, "n_outputs": 1}

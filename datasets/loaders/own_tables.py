@@ -14,6 +14,7 @@ from ..readers import delimited, npz
 from ..readers.columns import Column
 from .labels import check_classes, encode, numbers_or_texts
 
+CLASSES_LAST = "put the classes in the last column, or name their column with the option label"
 LABEL_A_ROW = "give a whole number or a text a row, or rows of 0 and 1"
 #: Texts of a column, at most, that may each stand in few rows.
 FEW_TEXTS = 20
@@ -28,7 +29,7 @@ def csv(request: Request) -> Content:
     tables = [train, *(delimited.read(other, **given, like=train) for other in others)]
     labels = [_labels(train, table) for table in tables]
     where = f"{path.name}: {train.layout.name(train.layout.label)}, the column of labels,"
-    check_classes(labels[0], options["kind"], where, "name the one of classes with the option label")
+    check_classes(labels[0], options["kind"], where, CLASSES_LAST)
     request.progress("making features", None)
     matrices, names = _features(path, tables)
     return _content(options["kind"], matrices, labels, names)

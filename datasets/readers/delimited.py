@@ -189,10 +189,13 @@ def column_called(path: Path, called: str, names: Sequence[str] | None, width: i
 def labels_of(path: Path) -> tuple[Callable[[bytes], list[bytes]], int]:
     """Return a function that gives the label of a line, as a list, and the fields of a line."""
     found = layout(path)
+    separator, place = found.separator.encode(), slice(found.label, found.label + 1)
 
     def label(line: bytes) -> list[bytes]:
+        if b'"' not in line:
+            return [field.strip() for field in line.split(separator)[place]]
         rows = _records([line.decode("utf-8", "replace")], found.separator)
-        return [field.encode() for row in rows for field in row[found.label : found.label + 1]]
+        return [field.encode() for row in rows for field in row[place]]
 
     return label, found.width
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from datasets import DataError
 from datasets.loaders import ocr
 from datasets.readers import arff, columns, delimited, files, hierarchy, idx, npz, svmlight, table
+from datasets.readers.recognise import format_of
 
 OCR_LINE = b"1\to\t2\t1\t1\t0\t" + b"0\t1\t" * 64 + b"\n"
 
@@ -34,6 +35,7 @@ READERS = {
     "table": (table.read, b"1,2.5,-3e4\r\n4,5,6\n\n7,8,9"),
     "csv": (delimited.read, b'name,"size",label\r\n"a, b",2.5,x\r\nc,-3e4,y\n\nd,1,x'),
     "csv-semicolons": (delimited.read, b"1;2;a\n3;4;b\n"),
+    "format": (format_of, b"a,b\n1,2\n3,4\n"),
     "table-text": (lambda path: table.read(path, text_column=0), b"A,2.5,-3e4\r\nB,5,6\n"),
     "arff": (
         arff.read,

@@ -316,6 +316,8 @@ class Measure:
             return late
         # f* may be lower than the least f that was found, and the gap then came later
         sure = np.flatnonzero(case.gap_of(trace.objective)[1] <= self.to)
+        if sure.size and sure[0] == 0:  # as papers draw no point where the start is as good as optimal
+            return None
         return Bounds(float(clock[there[0]]), float(clock[sure[0]]) if sure.size else math.inf)
 
 
@@ -391,7 +393,7 @@ def column(case: Case, run: Run, name: str) -> np.ndarray:
     if name == "direction_steps":
         return np.cumsum(_steps(trace))
     if name == "epochs":
-        return 1.0 + column(case, run, "epoch")
+        return np.maximum.accumulate(np.nan_to_num(1.0 + column(case, run, "epoch")))
     name = COLUMNS.get(name, name)
     values = np.asarray(trace[name], dtype=float)
     return np.where(values == FIELDS[name].unknown, np.nan, values)

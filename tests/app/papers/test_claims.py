@@ -313,6 +313,14 @@ def test_a_bound_of_f_star_bounds_when_a_gap_was_reached():
     assert sure.solved
 
 
+def test_where_the_start_is_as_good_as_optimal_nobody_is_faster():
+    """How long the first iterate took says nothing."""
+    runs = [run("a", [1.01, 1.0], lam=1e-1), run("b", [1.01, 1.0], lam=1e-1)]
+    assert measured(Measure(to=0.02), *runs) == "None"
+    verdict = judged(race(to=0.02), *runs, run("a", FAST), run("b", SLOW))
+    assert (verdict.word, verdict.numbers) == (SEEN, ("a9a, λ = 0.0001: 1 / 3",))
+
+
 def test_a_run_that_says_it_converged_above_another_one_leaves_as_much_open():
     ended, lower = run("a", [9.0, 1.1]), run("b", [9.0, 1.0], status="max-seconds")
     (case,) = cases([ended, lower])
@@ -363,6 +371,9 @@ def test_epochs_iterates_and_their_pace_are_counted_on_whole_runs():
     fields = ("epochs", "pace", "iterate_nnz", "sparse")
     assert [measured(Measure(name), whole) for name in fields] == ["3", "1", "4", "2"]
     assert [measured(Measure(name), cut) for name in fields] == ["over 3", *["not known"] * 3]
+    assert measured(Measure("epochs", to=3.0), whole) == "2"
+    start = run("a", SLOW, status="max-seconds", columns={"epoch": [-1, -1, 0, 0]})
+    assert measured(Measure("epochs"), start) == "over 1", "before an epoch begins there is none"
 
 
 def test_what_is_learned_is_there_once_the_test_part_stays_as_at_the_optimum():

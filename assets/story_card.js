@@ -11,7 +11,8 @@ export function render({model}) {
   const card = element("details", {open: !model.changed}, summary, question, points)
   let folded = false, asking = false // by the visitor; and while they are asked, it would tell the answer
   const guide = button("Guide me through it", () => go(0), {title: "Go through the story step by step"})
-  const change = element("p", {class: "changed", role: "status"}, "story, changed",
+  const kept = element("span", {}, ": what to look for holds for its own settings")
+  const change = element("p", {class: "changed", role: "status"}, "story, changed", kept,
     button("back to its settings", () => model.send_msg({action: "back"}), {title: "Restore the settings of the story"}))
   const steps = guideSteps(model, go)
 
@@ -27,13 +28,17 @@ export function render({model}) {
   }
   const draw = () => {
     const guided = model.step.text !== undefined
+    root.hidden = !model.text.question
     change.hidden = !model.changed
-    card.hidden = guided
+    kept.hidden = model.holds
+    card.hidden = guided || !model.holds
     guide.hidden = guided || !model.text.steps
     steps.draw()
   }
+  const root = element("section", {class: "in-sidebar", "aria-label": "Story"},
+    prediction.root, card, steps.root, guide, change)
   watch(model, ["text"], tell)
-  watch(model, ["changed", "step"], draw)
+  watch(model, ["changed", "holds", "step"], draw)
   watch(model, ["ask"], expect)
-  return element("section", {class: "in-sidebar", "aria-label": "Story"}, prediction.root, card, steps.root, guide, change)
+  return root
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -47,7 +48,7 @@ from app.serving.access import HERE, Rights
 from app.serving.batch import batch
 from app.settings.experiment import MOST_SOLVERS, Experiment
 from app.settings.recipe import LIMITS, REPEAT, REPEATS, THREADS, Entrant, Limits, Recipe
-from app.stories import Story, left_out, stories
+from app.stories import FREE, Story, free, left_out, stories
 from app.views import TABS, View
 from app.views.base.help import Help
 from app.views.base.plot import AXES, SCALES, SHARED, share_axis
@@ -79,6 +80,8 @@ class Page:
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
         self.story = self._story(query.get("story"))
         setting, notices = Experiment.from_address(query, self.story.setting)
+        if "story" not in query and setting != self.story.setting:
+            self.story = free()
         for notice in notices:
             self.notify(notice)
         self._build(setting)
@@ -94,7 +97,7 @@ class Page:
     def _build(self, setting: Experiment) -> None:
         session = self.session
         self.story_menu = StoryMenu(self.story.id)
-        self.story_menu.param.watch(lambda event: self.load_story(stories()[event.new]), "value")
+        self.story_menu.param.watch(lambda event: self._choose_story(event.new), "value")
         self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
         self.guide = Guide(self)
         self.prediction = Prediction(self)
@@ -216,6 +219,8 @@ class Page:
 
     def _story(self, id: str | None) -> Story:
         first = next(iter(stories().values()))
+        if id == FREE:
+            return free()
         if id is not None and id not in stories():
             wrong = left_out().get(id)
             why = (
@@ -226,9 +231,24 @@ class Page:
             self.notify(f"{why}: the first one is shown instead.")
         return stories().get(id, first)
 
+    def _choose_story(self, id: str) -> None:
+        if id != FREE:
+            self.load_story(stories()[id])
+        elif self.story.id != FREE:
+            self._leave_story()
+            self._changed()
+
+    def _leave_story(self) -> None:
+        """Keep all settings, and say no more of a story that is not about them."""
+        self.guide.go(None)
+        self.story = free()
+        self.prediction.reset()
+        self.story_card.show(self.story)
+        self.story_menu.value = FREE
+
     def load_story(self, story: Story) -> None:
         """Set everything up for a story, in one go."""
-        with batch():
+        with batch(), self._setting_up():
             self.guide.go(None)
             if story is not self.story:
                 self.story = story
@@ -238,7 +258,17 @@ class Page:
             self.problem.set(story.setting.problem)
             self._apply_view({**self._plain, **story.view})
             self.tab_bar.fold()
+        with batch():
             self._changed()
+
+    @contextmanager
+    def _setting_up(self) -> Iterator[None]:
+        """Leave no story for what is not yet as it sets it."""
+        self._whole = False
+        try:
+            yield
+        finally:
+            self._whole = True
 
     def _back_to_story(self) -> None:
         """Set everything as the story has it, at the step that a guided one is at."""
@@ -249,12 +279,13 @@ class Page:
 
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
         """Set controls, as far as they are not so already, and axes, tab and speed."""
-        with batch():
+        with batch(), self._setting_up():
             if (problem := replace(setting.problem, threads=1)) != self.problem.setting:
                 self.problem.set(problem)
             if setting != self.setting:
                 self._show(setting)
             self._apply_view({"break": self.breaks.text, **look})
+        with batch():
             self._changed()
 
     def _show(self, setting: Experiment) -> None:
@@ -321,6 +352,8 @@ class Page:
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.top_views.show(self.problem.problem)
         self._offer_tabs()
+        if self._whole and self.story.id != FREE and not self._of_story(self.problem.setting):
+            self._leave_story()
         self.legend.obstacle = self.obstacle
         self.controls.update()
         self.legend.update()
@@ -332,21 +365,22 @@ class Page:
     def _offer_tabs(self) -> None:
         racing = [SOLVERS[entrant.id] for entrant in self.solvers.chosen]
         fitting = [view for view in TABS.values() if view.fits(self.problem.problem, racing)]
-        own = used_by(self.story) if self._of_story(self.problem.setting) else ()
+        own = used_by(self.story) if self.story.id != FREE and self._of_story(self.problem.setting) else ()
         self.tab_bar.offer(fitting, own=own, stay=bool(self.session.runs))
 
     def _of_story(self, problem: Recipe) -> bool:
         """Tell whether a problem is the story's, whatever its options and its λ."""
-        own = self.story.setting.problem
+        own = self.guide.setting.problem
         return (problem.data, problem.loss, problem.penalty) == (own.data, own.loss, own.penalty)
 
     def _compare_with_story(self) -> None:
         """Say in the header and in the card whether the settings are still those of the story."""
-        self.story_card.changed = changed = self.setting != self.guide.setting
+        story = self.guide.setting
+        changed = self.story.id != FREE and self.setting != story
+        self.story_card.param.update(changed=changed, holds=not changed or self.running == story)
         note = "<small>story, changed</small>" if changed else ""
-        self.question.object = (
-            f'<p title="{self.story.question}"><span>{self.story.question}</span>{note}</p>'
-        )
+        question = self.story.question
+        self.question.object = question and f'<p title="{question}"><span>{question}</span>{note}</p>'
 
     def _waiting_changes(self) -> str:
         """Say that what was changed since Run waits for the next one; of λ alone also how it would not."""
@@ -455,6 +489,8 @@ class Page:
 
     # running
 
+    #: Whether the settings are not just being changed one after the other.
+    _whole = True
     _running: Experiment | None = None
     #: The solver's label by that of each run that was started last: runs that repeat each other share one.
     racing: Mapping[str, str] = MappingProxyType({})

@@ -91,9 +91,9 @@ class Prediction:
     @property
     def state(self) -> dict[str, Any]:
         """Return what the card draws; empty where there is no question, or it was skipped, or the page has
-        another problem than the one that it is about."""
-        ask, about = self.ask, self._stage.story.setting.problem
-        elsewhere = self._stage.setting.problem != about and not (self.started or self.truth)
+        other settings than those that it is about."""
+        ask, about = self.ask, self._stage.story.setting
+        elsewhere = self._stage.setting != about and not (self.started or self.truth)
         if ask is None or self.skipped or elsewhere:
             return {}
         told = {"text": ask.text, "kind": ask.kind, "choices": list(ask.offers(self._stage.story.labels))}

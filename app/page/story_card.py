@@ -22,6 +22,7 @@ class StoryCard(Component):
 
     text = param.Dict(default={}, doc="question and points of the story, and how many steps it has")
     changed = param.Boolean(default=False, doc="whether the settings are no longer those of the story")
+    holds = param.Boolean(default=True, doc="whether its sentences are about what is set, or shown")
     step = param.Dict(default={}, doc="the step of a guided story: its number, its text, and a note")
 
     ask = param.Dict(default={}, doc="what is asked before the run, the answer, and what it was")

@@ -6,7 +6,7 @@ import json
 
 from app import theme
 from app.menu import Menu
-from app.stories import by_topic, stories
+from app.stories import FREE, FREE_NAME, by_topic
 
 
 class StoryMenu(Menu):
@@ -14,7 +14,7 @@ class StoryMenu(Menu):
     put elements into the list that no list of options may have."""
 
     def __init__(self, story: str) -> None:
-        lines = {}
+        lines = {FREE_NAME: FREE}
         for topic, group in by_topic().items():
             lines |= {topic: f"topic: {topic}", **group}
         topics = [id for id in lines.values() if id.startswith("topic: ")]
@@ -31,7 +31,8 @@ class StoryMenu(Menu):
 
     def _mark(self) -> None:
         # the list has no mark of its own for the line that is chosen
-        current = f"li[value={json.dumps(stories()[self.value].name, ensure_ascii=False)}]"
+        name = next(name for name, id in self.options.items() if id == self.value)
+        current = f"li[value={json.dumps(name, ensure_ascii=False)}]"
         mark = (
             f'{current} {{ background: rgb(0 0 0 / 30%) !important; }} {current}::after {{ content: "✓"; }}'
         )

@@ -17,6 +17,8 @@ from solvers import PENALTIES, Condition
 
 log = logging.getLogger(__name__)
 
+#: In place of the id and the name of a story.
+FREE, FREE_NAME = "free", "Free experiment"
 #: The files of stories.
 FOLDER = Path(__file__).parent
 
@@ -153,6 +155,14 @@ def stories() -> dict[str, Story]:
     """Return all stories by id, in the order of their numbers; the first is the page's default. One that
     cannot be read or run here is left out, until the solver that it lacks is registered."""
     return _all()[0]
+
+
+def free() -> Story:
+    """Return what a page has in place of a story where somebody tries something of their own: nothing to ask
+    or to look for. It begins as the first story is set up."""
+    first = next(iter(stories().values()))
+    without = {"id": FREE, "name": FREE_NAME, "summary": "", "question": "", "look_for": ()}
+    return replace(first, **without, steps=(), ask=None)
 
 
 def left_out() -> dict[str, str]:

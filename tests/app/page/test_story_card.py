@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.settings.recipe import Recipe
-from app.stories import stories
+from app.stories import FREE, stories
 from solvers import PENALTIES
 
 #: Its data are not loaded here.
@@ -52,18 +52,72 @@ def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit, w
     def change_threads() -> None:
         page.limits.enter("threads", "2")
 
-    def change_data() -> None:
-        page.problem.set(Recipe.of("breast-cancer"))
-
-    for change in (change_lam, change_solver, change_limit, change_threads, change_data):
+    for change in (change_lam, change_solver, change_limit, change_threads):
         change()
         assert page.story_card.changed, change.__name__
+        assert not page.story_card.holds, "what it says to look for is that of its own settings"
         assert "story, changed" in page.question.object
         page.story_card.receive({"action": "back"})
         wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
         assert page.setting == own, change.__name__
         assert not page.story_card.changed
+        assert page.story_card.holds
         assert "story, changed" not in page.question.object
+
+
+def test_what_a_story_says_holds_while_its_own_runs_are_shown_whatever_is_set_for_the_next(visit, wait_until):
+    page = visit(story="kink")
+    page.controls.go()
+    wait_until(lambda: (page.session.tick(), not page.session.alive)[1])
+    page.limits.enter("tol", "1e-3")
+    assert (page.story_card.changed, page.story_card.holds) == (True, True)
+    page.controls.go()
+    wait_until(lambda: (page.session.tick(), not page.session.alive)[1])
+    assert (page.story_card.changed, page.story_card.holds) == (True, False)
+
+
+def told_nothing_of_a_story(page) -> bool:
+    card = page.story_card
+    silent = (page.question.object, card.text["question"], card.ask, card.changed) == ("", "", {}, False)
+    return silent and page.story_menu.value == FREE and page.address()["story"] == FREE
+
+
+def test_an_experiment_of_ones_own_is_no_story(visit):
+    bare = visit(data="breast-cancer", solvers="owl-qn", lam="0.01")
+    assert told_nothing_of_a_story(bare)
+    again = visit(**bare.address())
+    assert told_nothing_of_a_story(again)
+    assert (again.setting, again._look()) == (bare.setting, bare._look())
+    others = visit(solvers="owl-qn")  # on the first story's data, which nobody has named
+    assert told_nothing_of_a_story(others)
+    named = visit(story="memory", data="breast-cancer")
+    assert told_nothing_of_a_story(named)
+
+
+def test_other_data_end_a_story_and_choosing_it_again_brings_it_back(visit, wait_until):
+    page = visit(story="kink")
+    page.prediction.take("exact")
+    page.problem.set(Recipe.of("breast-cancer"))
+    page.session.tick()
+    assert told_nothing_of_a_story(page)
+    assert page.setting.problem.data == "breast-cancer"
+    page.story_menu.value = "kink"
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert page.story is stories()["kink"]
+    assert page.setting == page.story.setting
+    assert page.story.question in page.question.object
+    assert (page.story_card.ask["open"], page.story_card.ask["answer"]) == (True, None)
+
+
+def test_a_story_is_left_from_the_menu_with_all_settings_as_they_are(visit):
+    page = visit(story="kink")
+    setting, look = page.setting, page._look()
+    page.story_menu.value = FREE
+    page.session.tick()
+    assert told_nothing_of_a_story(page)
+    assert (page.setting, page._look()) == (setting, look)
+    page.story_card.receive({"action": "go", "step": 0})
+    assert page.story_card.step == {}
 
 
 def test_another_tab_or_axis_is_no_change_of_the_story(visit):

@@ -254,6 +254,8 @@ class Page:
                 self.story = story
                 self.prediction.reset()
             self.notices.clear()
+            for view in self.session.views:
+                view.show_all()
             self._show(story.setting)  # first: else the solvers of the story before would be drawn again
             self.problem.set(story.setting.problem)
             self._apply_view({**self._plain, **story.view})

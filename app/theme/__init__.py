@@ -21,6 +21,7 @@ from .plots import (
     point_out,
     put,
     scale,
+    show_all,
     source,
     step_ticks,
     styled,

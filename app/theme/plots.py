@@ -55,8 +55,15 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
         "toolbar_location": "right",
     }
     fig = styled(figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more)), name)
+    fig.js_on_change("tags", CustomJS(args={"plot": fig}, code=asset("whole.js")))
     step_ticks(fig.xaxis[0], whole=x_label.startswith("iteration"))
     return fig
+
+
+def show_all(fig: figure) -> None:
+    """Undo the zoom of a figure: what it shows has come to be something else. The browser does it, which
+    alone knows whether a visitor has zoomed."""
+    fig.tags = [fig.tags[0] + 1 if fig.tags else 1]
 
 
 def upright(label: str) -> str:

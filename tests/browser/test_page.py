@@ -53,21 +53,53 @@ def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_t
     tab.page.get_by_role("columnheader", name="CPU to a gap of 1e−4").wait_for()
 
 
+def zoom(tab) -> list[float]:
+    """Zoom in on a part of the first plot, and return where its axis begins and ends then."""
+    canvas = tab.page.locator(".bk-Canvas").first
+    canvas.hover()
+    box = canvas.bounding_box()
+    tab.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.2 * box["height"])
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.6 * box["height"], steps=4)
+    tab.page.mouse.up()
+    longest = max(tab.curves("convergence", "x")["owl-qn"])
+    tab.wait_until(lambda: tab.reach("convergence")[1] < longest, "the zoom")
+    return tab.reach("convergence")
+
+
+@pytest.mark.slow
+def test_a_zoom_ends_with_what_it_was_for(visit):
+    tab = visit(**SMALL | {"x": "iteration"})
+
+    def all_is_shown() -> bool:
+        (begin, end), runs = tab.reach("convergence"), tab.curves("convergence", "x").values()
+        return bool(runs) and begin <= 0.0 and end >= max(map(max, runs))
+
+    def run() -> None:
+        tab.button("Run").click()
+        tab.wait_until(lambda: set(tab.states()) == {"finished"}, "the end")
+
+    run()
+    tab.wait_until(all_is_shown, "all of the runs")
+    zoomed = zoom(tab)
+    tab.enter("relative violation ε", "1e-5")
+    run()
+    tab.frames()
+    assert tab.reach("convergence") == zoomed, "the same problem is seen as before"
+    tab.enter("λ", "0.07")
+    run()
+    tab.wait_until(all_is_shown, "all of the runs on another problem")
+    zoomed = zoom(tab)
+    tab.choose("Story", "How much memory is enough?")
+    tab.wait_until(lambda: tab.reach("convergence") != zoomed, "the zoom to end with a change of story")
+
+
 @pytest.mark.slow
 def test_both_plots_are_zoomed_together_stay_so_while_points_come_and_follow_again_after_reset(visit):
     tab = visit(**SLOW | {"x": "iteration", "speed": "10 a second"})
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 20, "points")
-    tab.page.locator(".bk-Canvas").first.hover()
-    box = tab.page.locator(".bk-Canvas").first.bounding_box()
-    tab.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.2 * box["height"])
-    tab.page.mouse.down()
-    tab.page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.6 * box["height"], steps=4)
-    tab.page.mouse.up()
-    tab.wait_until(
-        lambda: tab.reach("convergence")[1] < max(tab.curves("convergence", "x")["owl-qn"]), "the zoom"
-    )
-    before = tab.reach("convergence")
+    before = zoom(tab)
     assert tab.reach("sparsity") == before
     seen = tab.points("convergence")
     tab.wait_until(lambda: tab.points("convergence") > seen + 10, "more points")

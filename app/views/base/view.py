@@ -102,6 +102,7 @@ class View(Cell):
         self.cursor = cursor or Cursor()
         self._alone = cursor is None
         self._drawn = Drawn()
+        self._seen: tuple[set[object], set[object]] = (set(), set())  # runs, and keys of their problems
         self._empty = False
         self._place: Place | None = None
         self._cursor_lines: list[tuple[Span, float]] = []
@@ -264,7 +265,24 @@ class View(Cell):
     def _draw_all(self) -> None:
         if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)
+        if self._whole is None:
+            self._look_anew()
         self._draw_content()
+
+    def _look_anew(self) -> None:
+        """Undo the zoom where all runs are others than before, on other problems."""
+        runs = {ref(trace) for trace in self.traces}
+        keys = {trace.info.problem.get("key") for trace in self.traces}
+        before, known = self._seen
+        if runs and runs != before:
+            if before and before.isdisjoint(runs) and known.isdisjoint(keys):
+                self.show_all()
+            self._seen = runs, keys
+
+    def show_all(self) -> None:
+        """Undo the zoom of all figures."""
+        for _, plot in self.shown_figures():
+            theme.show_all(plot)
 
     def _draw_content(self) -> None:
         self._update_hint()

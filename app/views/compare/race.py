@@ -22,12 +22,16 @@ COSTS = ("cpu_seconds", "iteration", "passes")
 TIE = GAPS[-1]
 TIED = f"Runs within a relative gap of {theme.number(TIE)} tie: the one that came there first stands first."
 
+#: In place of the iteration of a run that is where it starts.
+NOT_BEGUN = "not begun"
+
 
 class Race(View):
     """Two tables of the runs on the problem of the one under the cursor. The standing: where each was when it
     had used as much as that one has at the cursor (CPU time, iterations or passes), or as much as the slowest
-    that is still at work; who is nearest to f* comes first, and runs within :data:`TIE` of it (of the lowest,
-    while f* is not known) tie, in the order in which they came there. And the order of
+    that is still at work. A run that is where it starts has no place, and keeps none from another. Who is
+    nearest to f* comes first; runs within :data:`TIE` of it (of the lowest, while f* is not known) tie, in
+    the order in which they came there, and so do runs whose difference no column shows. And the order of
     finish: who came first to which gap, by CPU seconds. Of a run whose λ was changed both count from the last
     change on."""
 
@@ -69,19 +73,29 @@ class Race(View):
 
     def _standing(self, racers: Sequence[Racer]) -> ShownTable:
         horizon = self._horizon(racers)
-        reached = [racer.at(horizon) for racer in racers]
-        best, star = min(f for f, _ in reached), racers[0].here.f_star
+        begun = [racer for racer in racers if racer.begun]
+        reached = [racer.at(horizon) for racer in begun]
+        best, star = min((f for f, _ in reached), default=math.inf), racers[0].here.f_star
         goal = best if star is None else star
         found = [
-            (racer.cost_to(TIE, goal, horizon), *at, racer) for racer, at in zip(racers, reached, strict=True)
+            (racer.cost_to(TIE, goal, horizon), *at, racer) for racer, at in zip(begun, reached, strict=True)
         ]
-        tied, rows = sum(math.isfinite(came) for came, *_ in found), []
+        tied, places, rows = sum(math.isfinite(came) for came, *_ in found), [], []
+        said: list[tuple[str, ...]] = []
         for place, (_, f, iteration, racer) in enumerate(sorted(found, key=lambda one: one[:2]), 1):
             known, tie = math.isfinite(f), place <= tied and tied > 1
             gap = theme.number(max(relative_gap(f, star), 0.0), 3) if known and star is not None else "–"
-            behind = "tie" if tie else "" if place == 1 else theme.number(f - best, 3) if known else "–"
-            said, said_place = theme.number(f, 8) if known else "–", "1 =" if tie else str(place)
-            rows.append([said_place, racer.label, said, gap, behind, theme.number(iteration)])
+            lowest = known and theme.number(f, 8) == theme.number(best, 8)
+            apart = theme.number(0.0 if lowest else f - best, 3)
+            shown = (theme.number(f, 8), gap, apart) if known else ("–",) * 3
+            alike = bool(said) and shown == said[-1]  # what tells them apart is not shown
+            places.append(1 if tie else places[-1] if alike else place)
+            said.append(shown)
+            behind = "tie" if tie else "" if place == 1 else shown[2]
+            rows.append(["", racer.label, *shown[:2], behind, theme.number(iteration)])
+        for place, row in zip(places, rows, strict=True):
+            row[0] = f"{place} =" if places.count(place) > 1 else str(place)
+        rows += [["–", racer.label, *["–"] * 3, NOT_BEGUN] for racer in racers if not racer.begun]
         field = FIELDS[self.cost]
         amount = theme.number(int(horizon) if field.type is int else horizon, 3)
         title = f"Who is ahead at equal cost: {field.label} {amount} {field.unit}".rstrip()
@@ -92,7 +106,7 @@ class Race(View):
         """Return the cost at which runs are compared: that at the cursor, as far as all have come that are
         still at work. What follows the runs shows no iterate of one of them."""
         own = None if self.cursor.follow else self._own(racers)
-        working = [float(racer.spent[-1]) for racer in racers if not racer.trace.result]
+        working = [float(racer.spent[-1]) for racer in racers if not racer.trace.result and racer.begun]
         if own is None:
             self.drew(None)
             return min([max(float(racer.spent[-1]) for racer in racers), *working])
@@ -134,6 +148,11 @@ class Racer:
     @property
     def label(self) -> str:
         return self.trace.info.label
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether the run has come further than to where it starts, or has ended there."""
+        return bool(self.trace.result) or self.rows["iteration"][-1] > self.here.first
 
     def _until(self, horizon: float) -> np.ndarray:
         """Tell which iterates the run had come to when it had cost so much, since the last change of λ."""

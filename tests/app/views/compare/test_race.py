@@ -53,8 +53,32 @@ def test_rounding_near_a_minimum_of_zero_is_a_tie():
 
 
 def test_nobody_ties_before_anybody_is_there():
-    rows = standing(racer("a", (0, 2.0), f_star=1.0), racer("b", (0, 2.0), f_star=1.0))
+    rows = standing(racer("a", (0, 2.0), f_star=1.0), racer("b", (0, 2.0001), f_star=1.0))
     assert [row[0] for row in rows] == ["1", "2"]
+
+
+def test_a_difference_that_is_not_shown_makes_no_rank():
+    ends = {"a": 2.0, "b": 2.0 + 1e-15, "c": 2.5, "d": 2.5 + 1e-12, "e": 2.6}
+    rows = standing(*(racer(label, (0, 9.0), (1, f), f_star=1.0) for label, f in ends.items()))
+    assert [row[:2] for row in rows] == [["1 =", "a"], ["1 =", "b"], ["3 =", "c"], ["3 =", "d"], ["5", "e"]]
+    assert [row[4] for row in rows] == ["", "0", "0.5", "0.5", "0.6"]
+
+
+def test_a_run_that_has_not_begun_has_no_place_and_holds_nobody_back():
+    going = [racer(label, (0.0, 9.0), (4.0, f)) for label, f in (("slow", 3.0), ("quick", 2.0))]
+    waits = racer("waits", (0.04, 9.0))
+    for one in (*going, waits):
+        one.result = {}
+    view = Race([waits, *going])
+    assert "4 s" in view.tables()[0].title
+    rows = [[str(cell) for cell in row] for row in view.tables()[0].rows]
+    assert [(row[0], row[1], row[5]) for row in rows] == [
+        ("1", "quick", "1"),
+        ("2", "slow", "1"),
+        ("–", "waits", "not begun"),
+    ]
+    nobody = Race([waits]).tables()[0].rows
+    assert [row[0] for row in nobody] == ["–"]
 
 
 def test_a_standing_before_the_cursor_says_at_which_iterate():

@@ -87,7 +87,7 @@ def test_an_experiment_of_ones_own_is_no_story(visit):
     assert told_nothing_of_a_story(bare)
     again = visit(**bare.address())
     assert told_nothing_of_a_story(again)
-    assert (again.setting, again._look()) == (bare.setting, bare._look())
+    assert (again.setting, again.query()) == (bare.setting, bare.query())
     others = visit(solvers="owl-qn")  # on the first story's data, which nobody has named
     assert told_nothing_of_a_story(others)
     named = visit(story="memory", data="breast-cancer")
@@ -111,11 +111,11 @@ def test_other_data_end_a_story_and_choosing_it_again_brings_it_back(visit, wait
 
 def test_a_story_is_left_from_the_menu_with_all_settings_as_they_are(visit):
     page = visit(story="kink")
-    setting, look = page.setting, page._look()
+    setting, query = page.setting, page.query()
     page.story_menu.value = FREE
     page.session.tick()
     assert told_nothing_of_a_story(page)
-    assert (page.setting, page._look()) == (setting, look)
+    assert (page.setting, page.query()) == (setting, query | {"story": FREE})
     page.story_card.receive({"action": "go", "step": 0})
     assert page.story_card.step == {}
 

@@ -1,4 +1,4 @@
-"""Users' own tables: CSV and NPZ."""
+"""Users' own tables, CSV and NPZ; plug-ins name these loaders too, with the options that they have."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ FEW_TEXTS = 20
 def csv(request: Request) -> Content:
     """csv:PATH, with its test part in another file if one is named."""
     options, (path, *others) = request.options, request.paths
-    drop = tuple(name.strip() for name in (options["drop"] or "").split(",") if name.strip())
-    given = {"header": options["header"], "drop": drop, "progress": request.progress}
-    train = delimited.read(path, label=options["label"], **given)
+    drop = tuple(name.strip() for name in (options.get("drop") or "").split(",") if name.strip())
+    kind = options.get("kind", "auto")
+    given = {"header": options.get("header", "auto"), "drop": drop, "progress": request.progress}
+    train = delimited.read(path, label=options.get("label"), **given)
     tables = [train, *(delimited.read(other, **given, like=train) for other in others)]
     labels = [_labels(train, table) for table in tables]
     where = f"{path.name}: {train.layout.name(train.layout.label)}, the column of labels,"
-    check_classes(labels[0], options["kind"], where, CLASSES_LAST)
+    check_classes(labels[0], kind, where, CLASSES_LAST)
     request.progress("making features", None)
     matrices, names = _features(path, tables)
-    return _content(options["kind"], matrices, labels, names)
+    return _content(kind, matrices, labels, names)
 
 
 def _labels(train: delimited.Table, table: delimited.Table) -> np.ndarray:
@@ -111,7 +112,7 @@ def _one_hot(
 
 def arrays(request: Request) -> Content:
     """npz:PATH, with its test part in the file or in another one if one is named."""
-    kind, (path, *others) = request.options["kind"], request.paths
+    kind, (path, *others) = request.options.get("kind", "auto"), request.paths
     train, test, known = npz.read_samples(path, progress=request.progress)
     if others:
         test = npz.read_samples(others[0], progress=request.progress)[0]

@@ -113,6 +113,23 @@ class TestCsv:
         assert data.X.shape[1] == 4 + 6 + 1
 
 
+def test_a_plug_in_names_a_loader_of_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets.registry, "DATASETS", {})
+    (tmp_path / "a.csv").write_text("1,x,no\n2,y,yes\n")
+    np.savez(tmp_path / "a.npz", X=np.eye(2), y=[3, 4])
+    for name, loader, labels in [("a.csv", "csv", ("no", "yes")), ("a.npz", "arrays", ("3", "4"))]:
+        entry = datasets.DataSetInfo(
+            id=f"my-{loader}",
+            name="Mine",
+            summary="a table",
+            kind="binary",
+            loader=f"loaders.own_tables:{loader}",
+            files=(datasets.DataFile(str(tmp_path / name)),),
+        )
+        datasets.register(entry)
+        assert datasets.load(entry.id).label_names == labels
+
+
 X = np.arange(12.0).reshape(4, 3)
 
 

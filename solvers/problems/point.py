@@ -174,7 +174,8 @@ class Point:
         off = self.drift.rounding + unit * reach + math.sqrt(n * m) * self.drift.settled
         # where the loss has kinks, its slope next to here may be that of other pieces
         length = math.sqrt(self.residual.dot(self.residual) if problem.smooth else 2.0 * n)
-        return unit * abs(self.objective) + problem.scale * off * (length + 2.0 * m * off)
+        own = abs(self.objective) + problem.scale * problem.loss.cancelled(self.scores)
+        return unit * own + problem.scale * off * (length + 2.0 * m * off)
 
     def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
         """Return ∂²/∂w_j² of the smooth part, an entry a member of ``active``; with

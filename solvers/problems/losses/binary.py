@@ -64,6 +64,9 @@ class BoundLogistic(BoundMargin):
 
         return over_rows(self, residual.Z, term)
 
+    def cancelled(self, scores: Scores) -> float:
+        return float(len(scores.Z))  # 1 - p next to 1: the value itself is a logarithm of 1 + exp(-yz)
+
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         p = np.abs(G)
         h = 1.0 - p

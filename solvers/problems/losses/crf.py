@@ -21,7 +21,7 @@ from ..scores import Scores, recycled
 from .chains.chain_curved import Linearized
 from .chains.chain_packed import Block, Messages, Transitions, pack
 from .chains.chain_single import ChainTerm
-from .duals import entropies, entropy, over_rows
+from .duals import cancelled_by_logs, entropies, entropy, over_rows
 from .instances import Instances
 from .loss import BoundLoss, Loss
 from .multiclass import variances, with_truth
@@ -189,6 +189,9 @@ class BoundChains(BoundLoss):
             return out
 
         return product
+
+    def cancelled(self, scores: Scores) -> float:
+        return cancelled_by_logs(scores)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return the entropy of the chain with marginals (1 - α) times the truth + α times the model's: Σ

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from scipy.special import entr
 
+from ..scores import Scores
 from .chunks import row_chunks
 from .loss import BoundLoss
 
@@ -19,6 +21,14 @@ def entropy(P: np.ndarray) -> np.ndarray:
 def entropies(P: np.ndarray) -> float:
     """Sum -p log p over all entries."""
     return float(np.sum(entropy(P)))
+
+
+def cancelled_by_logs(scores: Scores, times: float = 1.0) -> float:
+    """Return how large the terms are that cancel where log Z(x) - score(y) is a difference of two numbers:
+    for each row at most its largest score, ``times`` as much where several add up, and a transition; and 1,
+    since the probability of the truth is 1 + G."""
+    n, tail = len(scores.Z), float(np.abs(scores.tail).max(initial=0.0))
+    return n + 2.0 * (times * math.sqrt(n) * float(np.linalg.norm(scores.Z)) + n * tail)
 
 
 def over_rows(loss: BoundLoss, G: np.ndarray, term: Callable[[np.ndarray, slice], float]) -> float:

@@ -240,6 +240,11 @@ class BoundLoss:
         ``Trait.CONJUGATE``."""
         raise TypeError(f"{type(self).__name__} does not define dual_value")
 
+    def cancelled(self, scores: Scores) -> float:
+        """Return how large the terms are that cancel in the value or in :meth:`dual_value`: both may be off
+        by rounding of that much, however small they are themselves."""
+        return 0.0
+
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return ∂²L/∂z² of single scores at the rows whose residual is ``G``; with
         ``Trait.DIAGONAL_HESSIAN``."""

@@ -11,7 +11,7 @@ from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .duals import entropies, over_rows
+from .duals import cancelled_by_logs, entropies, over_rows
 from .loss import Loss
 from .row_loss import RowLoss
 from .score_rows import SoftmaxTerm
@@ -57,6 +57,9 @@ class BoundSoftmax(RowLoss):
         exp_in_place(np.subtract(Z, Z.max(axis=1, keepdims=True), out=G))
         G /= G.sum(axis=1, keepdims=True)
         G[np.arange(y.size), y] -= 1.0
+
+    def cancelled(self, scores: Scores) -> float:
+        return cancelled_by_logs(scores)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Sum the entropies of (1 - α) times the truth + α times the model's probabilities."""

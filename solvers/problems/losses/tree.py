@@ -5,6 +5,7 @@ Zhong et al. 2014, section 6.2 and appendix D.2. The messages up and down the tr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
 from .chunks import moved_rows, row_chunks, scratch
-from .duals import entropies, over_rows
+from .duals import cancelled_by_logs, entropies, over_rows
 from .instances import residual_of
 from .loss import Loss
 from .multiclass import BoundSoftmax, covariances, with_truth
@@ -83,6 +84,9 @@ class BoundTree(RowLoss):
         P = scratch("leaves", Z.shape[0], self.leaves.size)
         downward(Z, self.parents, self.leaves, P)
         return P
+
+    def cancelled(self, scores: Scores) -> float:
+        return cancelled_by_logs(scores, math.sqrt(self.n_outputs))  # the scores of a path add up
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Sum the entropies over the leaves of (1 - α) times the truth + α times the model's

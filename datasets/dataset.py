@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The largest feature that all solvers can work with: squares of it, and ratios of these, are finite and
 #: beyond no safeguard of theirs.
-LARGEST = 1e15
+LARGEST = 1e12
 
 
 @dataclass(frozen=True)

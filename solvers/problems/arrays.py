@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from .products.storage import checked_rows
 
-#: Features beyond it have squares that overflow in sums.
-LARGEST = 1e100
+#: The largest feature that all solvers can work with: squares of it, and ratios of these, are finite and
+#: beyond no safeguard of theirs.
+LARGEST = 1e12
 #: Whole numbers up to it are floating-point numbers of their own.
 EXACT = 2.0**53
 #: Entries looked at together, twice: they stay in the cache.

@@ -35,18 +35,18 @@ def test_features_that_are_not_finite_are_refused(value, form, options):
 
 
 @pytest.mark.parametrize(
-    ("most", "options"), [(1e200, {}), (1.01e15, {}), (1e8, {"degree": 2}), (1e200, {"degree": 2})]
+    ("most", "options"), [(1e200, {}), (1.01e12, {}), (1e8, {"degree": 2}), (1e200, {"degree": 2})]
 )
 def test_numbers_that_no_solver_could_work_with_are_refused_products_too(most, options):
     large = X.copy()
     large[2] = most
-    with pytest.raises(DataError, match="features beyond 1e\\+15; scale them down, as scale=standard does"):
+    with pytest.raises(DataError, match="features beyond 1e\\+12; scale them down, as scale=standard does"):
         loaded(Part(large, Y), **options)
 
 
 @pytest.mark.parametrize("how", ["unit", "standard", "minmax", "sample-standard", 1e9])
 def test_numbers_that_scaling_brings_down_are_taken(how):
-    large = X * 1e22
+    large = X * 1e19
     np.testing.assert_allclose(
         loaded(Part(large, Y), scale=how).X,
         loaded(Part(large / 1e10, Y), scale=how).X * (1e10 if how == 1e9 else 1.0),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import solvers
-from tests.solvers.helpers import HOUSE, MAKERS, binary
+from solvers.problems.arrays import LARGEST
+from tests.solvers.helpers import HOUSE, MAKERS, binary, dense_of, losses_with
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import minimum
 
@@ -16,6 +17,8 @@ UNIT = 0.5**27
 
 #: What is measured in units of the features besides, for a fair comparison.
 STEPS = {"fobos": {"eta0": 0.1}, "sgd-l1": {"eta0": 0.01}}
+#: Losses with which every solver is tried in the quick tests too.
+QUICK = ("logistic", "binary-hinge")
 PAIRS = [
     ("multiclass", "multiclass-squared-hinge", "l1-l2"),
     ("multiclass", "multiclass-logistic", "l1"),
@@ -92,3 +95,35 @@ def test_where_the_loss_is_straight_at_the_start_no_first_step_depends_on_the_un
         trace = solvers.solve(problem, solver, tol=1e-6, max_iter=300)
         excess = (trace.result["objective"] - least) / (zero - least)
         assert excess <= (0.01 if id in ("fobos", "sgd-l1", "ftrl") else 1e-4), (id, trace.message)
+
+
+def pairs_of_all():
+    """Each loss with each of our solvers that takes it, and the first penalty that both take."""
+    pairs = {}
+    for (kind, loss), penalty in itertools.product(losses_with(), ("l1", "l2")):
+        for id in sorted({*solvers.compatible(loss, penalty)} & {*HOUSE}):
+            slow = [] if loss in QUICK else [pytest.mark.slow]
+            pairs.setdefault((id, kind, loss), pytest.param(id, kind, loss, penalty, marks=slow))
+    return list(pairs.values())
+
+
+@pytest.mark.parametrize(("id", "kind", "loss", "penalty"), pairs_of_all())
+def test_the_largest_features_that_are_taken_make_no_solver_stop_early(id, kind, loss, penalty):
+    data = MAKERS[kind](n=30, d=5)
+    X = dense_of(data.train.X)
+    X = X / np.abs(X).max()
+
+    def solved(unit):
+        lam = 0.01 * (unit**2 if penalty == "l2" else unit)
+        features = replace(data, train=replace(data.train, X=X * unit))
+        problem = solvers.make_problem(features, loss=loss, penalty=penalty, lam=lam, average=True)
+        return problem.at().objective, solvers.solve(
+            problem, solvers.make_solver(id), max_iter=100, max_seconds=5.0
+        ).result
+
+    # transitions have no unit: a penalty for features of a thousand leaves none of them
+    (at_zero, usual), (_, found) = solved(1e3 if kind == "sequences" else 1.0), solved(LARGEST)
+    fallen = at_zero - usual["objective"]
+    assert fallen > 0.0
+    assert found["status"] != "failed"
+    assert found["objective"] <= usual["objective"] + 0.02 * fallen

@@ -10,7 +10,7 @@ import scipy.sparse
 from ..errors import DataError
 
 #: So many classes are possible with any number of rows; of more each has so many rows on average.
-FEW_CLASSES, LEAST_OF_A_CLASS = 20, 5
+FEW_CLASSES, LEAST_OF_A_CLASS = 20, 10
 
 
 def name_of(label: float | str) -> str:

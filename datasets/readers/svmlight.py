@@ -20,7 +20,7 @@ RIGHT = "a line is label[,label...] index:value ..., with # before a comment"
 BAD_COLON = re.compile(rb":\S*:|\s:|:\s")
 QID, COMMA, NO_LABEL = re.compile(rb"(?<!\S)qid:\S*"), re.compile(rb"\s*,\s*"), re.compile(rb"[^,\s]*:")
 #: What looks like a feature with a number for its index, so that the format is told; a value may be wrong.
-FEATURE = re.compile(rb"\d+:[-+.\dnNiI]\S*")
+FEATURE = re.compile(rb"\d+:[-+.\dnNiI][^\s,:]*")
 NOT_FINITE = (b"nan", b"inf", b"infinity")
 #: Labels are kept exactly up to here.
 LARGEST_LABEL = 1 << 53

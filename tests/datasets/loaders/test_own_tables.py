@@ -86,6 +86,7 @@ class TestCsv:
         [
             ("a,y\n1,22.4\n2,0.5\n3,7\n", "a.csv: y, the column of labels, holds numbers that are not whole"),
             ("".join(f"{i % 7},{i}\n" for i in range(50)), "has 50 different values in 50 rows"),
+            ("".join(f"{i % 7},{i % 40}\n" for i in range(250)), "has 40 different values in 250 rows"),
             ("".join(f"{i % 7},name {i}\n" for i in range(50)), "has 50 different values in 50 rows"),
             (
                 "".join(f"name {i},{i % 2}\n" for i in range(50)),

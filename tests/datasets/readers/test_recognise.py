@@ -57,6 +57,7 @@ CONTEXTUAL = "shared | s_1\n0:1:0.5 | a_1 b_1\n | a_2\n\nshared | s_2\n | a_1\n1
         (ADULT.replace(", ", ";"), "csv"),
         ("a\tb\tlabel\n1\t2\tx\n3\t4\ty\n", "csv"),
         ("1,2,3\n", "csv"),
+        ("2,2019-03-01 00:03:29,1,.68\n1,2019-03-01 00:08:32,2,1.2\n", "csv"),
         ('"x, y",b\n"1,5",0\n"2,5",1\n', "csv"),
         ("150,4,setosa,versicolor,virginica\n" + "5.1,3.5,1.4,0.2,0\n" * 20, "csv"),
     ],

@@ -6,6 +6,7 @@ from app.compat import (
     bokeh_closed_tab,
     bokeh_defaults,
     bokeh_failed_callback,
+    bokeh_large_message,
     bokeh_slow_client,
     panel_early_changes,
     panel_event_lock,
@@ -26,6 +27,7 @@ def apply() -> None:
         bokeh_failed_callback,
         bokeh_closed_tab,
         bokeh_slow_client,
+        bokeh_large_message,
         bokeh_defaults,
     ):
         change.apply()

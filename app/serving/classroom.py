@@ -25,6 +25,7 @@ from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, Rule
 
 from app.compat import panel_write_order
+from app.compat.bokeh_sender import sender
 from app.serving.access import refuse
 
 #: What a lesson is named by: letters that are not taken for others, 31^8 names, of which a thousand guesses
@@ -110,7 +111,7 @@ def look_only(document: Document, listens: str) -> None:
 
     def patch(given: Any, *, setter: Any = None) -> None:
         content = given.content if isinstance(given, Serialized) else given
-        connection = getattr(setter, "_current_patch_connection", None)
+        connection = sender(setter)
 
         def of_one(event: Any) -> bool:
             said = _said(event)

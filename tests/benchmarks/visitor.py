@@ -17,7 +17,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from app import watch
 
 #: What a message is about that is looked at.
-TOLD = ('"rows"', '"disabled"', '"doc"', '"address"')
+TOLD = ('"rows"', '"disabled"', '"doc"', '"address"', '"token"')
 TOKEN = re.compile(r'"token":"([^"]+)"')
 
 

@@ -9,6 +9,18 @@ export function render({model}) {
   } catch { /* storage is forbidden: nothing is remembered */ }
   const came = performance.getEntriesByType("navigation")[0]?.name
   model.send_msg({action: "arrived", ...(left.address === came ? {key: left.key, runs: left.runs} : {})})
+  // Back and Forward go to another address of this page, which is shown then. What the page writes on its way there
+  // stands in the place of that address: an entry of its own would take away those that Forward leads to.
+  let going = true
+  const push = History.prototype.pushState, put = History.prototype.replaceState
+  history.pushState = (state, title, url) => {
+    if (new URL(url, location.href).href !== location.href) { (going ? put : push).call(history, state, title, url) }
+  }
+  window.onpopstate = () => {
+    going = true
+    model.send_msg({action: "went", search: location.search})
+  }
+  model.on("msg:custom", ({there}) => { if (there) { going = false } })
   window.onpagehide = () => {
     try {
       sessionStorage.setItem(LEFT, JSON.stringify({key: model.key, runs: model.runs, address: location.href}))

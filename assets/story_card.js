@@ -12,11 +12,15 @@ export function render({model}) {
   let folded = false, asking = false // by the visitor; and while they are asked, it would tell the answer
   const guide = button("Guide me through it", () => go(0), {title: "Go through the story step by step"})
   const kept = element("span", {}, ": what to look for holds for its own settings")
-  const change = element("p", {class: "changed", role: "status"}, "story, changed", kept,
+  const change = element("p", {class: "changed", role: "status"}, element("span", {}, "story, changed", kept),
     button("back to its settings", () => model.send_msg({action: "back"}), {title: "Restore the settings of the story"}))
   const steps = guideSteps(model, go)
 
+  let told = null // the question, once there was one
   const tell = () => {
+    const other = told !== null && told !== model.text.question
+    told = model.text.question ?? null
+    if (other && told) { requestAnimationFrame(() => root.scrollIntoView({block: "start"})) }
     question.textContent = model.text.question ?? ""
     points.replaceChildren(...(model.text.points ?? []).map((point) => element("li", {}, point)))
     draw()

@@ -78,12 +78,7 @@ class Page:
         self.session = Session(history=history)
         self.session.notify = self.notify
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
-        self.story = self._story(query.get("story"))
-        setting, notices = Experiment.from_address(query, self.story.setting)
-        if "story" not in query and setting != self.story.setting:
-            self.story = free()
-        for notice in notices:
-            self.notify(notice)
+        self.story, setting = self._read(query)
         self._build(setting)
         self._plain = self._look()
         self._offer_tabs()
@@ -231,10 +226,40 @@ class Page:
             self.notify(f"{why}: the first one is shown instead.")
         return stories().get(id, first)
 
+    def _read(self, query: Mapping[str, str]) -> tuple[Story, Experiment]:
+        """Return what an address asks for, and report what of it is not possible."""
+        story = self._story(query.get("story"))
+        setting, notices = Experiment.from_address(query, story.setting)
+        for notice in notices:
+            self.notify(notice)
+        return (free() if "story" not in query and setting != story.setting else story), setting
+
+    def go_to(self, query: Mapping[str, str]) -> None:
+        """Show what another address of this page asks for, which the browser has gone to."""
+        with batch(), self._setting_up():
+            self.guide.go(None)
+            self.notices.clear()
+            story, setting = self._read(query)
+            if story.id != self.story.id:
+                self.story = story
+                self.prediction.reset()
+                self.story_menu.value = story.id
+            for view in self.session.views:
+                view.show_all()
+            self._show(setting)
+            if setting.problem != replace(self.problem.setting, threads=setting.problem.threads):
+                self.problem.set(replace(setting.problem, threads=1))
+            self._apply_view({**self._plain, **story.view, **query})
+            self.tab_bar.fold()
+        with batch():
+            self._changed()
+
     def _choose_story(self, id: str) -> None:
+        if id == self.story.id:
+            return
         if id != FREE:
             self.load_story(stories()[id])
-        elif self.story.id != FREE:
+        else:
             self._leave_story()
             self._changed()
 
@@ -412,7 +437,7 @@ class Page:
 
     def write_address(self) -> None:
         """Put what is chosen into the browser's address."""
-        if self.session.ticking and pn.state.location is not None:
+        if self._whole and self.session.ticking and pn.state.location is not None:
             location, known = pn.state.location, self.query()
             others = [pair for pair in parse_qsl(location.search.lstrip("?")) if pair[0] not in known]
             location.search = f"?{urlencode([*self.address().items(), *others], safe=';,=@:/')}"

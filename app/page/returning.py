@@ -6,7 +6,9 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
+from urllib.parse import parse_qsl
 
+import panel as pn
 import param
 
 from app import theme
@@ -59,6 +61,12 @@ class Returning(Component):
             case {"action": "arrived", **said} if not self.page.session.arrived:
                 self.page.session.arrived = True
                 self._arrived(said.get("key"), said.get("runs"))
+                self.answer({"there": True})
+            case {"action": "went", "search": str(search)}:
+                if pn.state.location is not None:
+                    pn.state.location.search = search
+                self.page.go_to(dict(parse_qsl(search.lstrip("?"), keep_blank_values=True)))
+                self.answer({"there": True})
 
     def update(self) -> None:
         """Let the browser know the runs that there are, and show those that the history has found."""

@@ -36,6 +36,9 @@ class Stage(Protocol):
     def start(self, step: bool) -> None:
         """Start the chosen solvers."""
 
+    def go_to(self, query: Mapping[str, str]) -> None:
+        """Show what another address of this page asks for, which the browser has gone to."""
+
     def adopt(self, other: Stage) -> None:
         """Take the runs of a page over that the browser has left for this one."""
 

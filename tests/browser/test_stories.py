@@ -37,3 +37,42 @@ def test_stories_follow_each_other_and_the_first_comes_again_with_all_tabs_opene
     assert tab.page.get_by_text("cannot be drawn").count() == 0
     log = server.log.read_text()[said:]
     assert complaints(log) == [], log
+
+
+def test_a_story_chosen_far_down_the_sidebar_is_brought_into_view(visit):
+    tab = visit(width=1280, height=720)
+    tab.page.get_by_text("Limits and threads").scroll_into_view_if_needed()
+    card = tab.page.get_by_role("region", name="Story")
+    in_view = "el => el.getBoundingClientRect().top >= 0 && el.getBoundingClientRect().top < innerHeight"
+    tab.page.get_by_role("textbox", name="relative violation ε").last.evaluate(
+        "el => el.scrollIntoView({block: 'start'})"
+    )
+    tab.wait_until(lambda: not card.evaluate(in_view), "the card to be out of view")
+    tab.choose("Story", "How much memory is enough?")
+    tab.wait_until(lambda: card.evaluate(in_view), "the card in view")
+
+
+def test_back_and_forward_change_the_page_as_the_address(visit):
+    tab = visit()
+    lam = tab.page.get_by_role("textbox", name="λ", exact=True)
+    story = tab.page.get_by_role("combobox", name="Story")
+    first = lam.input_value()
+    tab.choose("Story", "How much memory is enough?")
+    tab.wait_until(lambda: lam.input_value() == "0.003", "λ of the story")
+    tab.enter("λ", "0.01")
+    tab.wait_until(lambda: tab.query().get("lam") == "0.01", "the address")
+    entries = tab.page.evaluate("history.length")
+
+    def shows(name: str, value: str) -> bool:
+        return name in story.inner_text() and lam.input_value() == value
+
+    memory, shrinking = "How much memory is enough?", "Watch shrinking forget and remember"
+    for go, name, value in (
+        (tab.page.go_back, memory, "0.003"),
+        (tab.page.go_back, shrinking, first),
+        (tab.page.go_forward, memory, "0.003"),
+        (tab.page.go_forward, memory, "0.01"),
+    ):
+        go()
+        tab.wait_until(lambda name=name, value=value: shows(name, value), f"{name} at λ = {value}")
+    assert tab.page.evaluate("history.length") == entries

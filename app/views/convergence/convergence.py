@@ -30,6 +30,8 @@ MEASURES = {
 OF_WEIGHTS = ("weights", "support")
 #: Gaps below this are rounding, also of f*.
 FLOOR = 1e-13
+#: Said where the leader is compared with itself: its last points are near the best value, which is theirs.
+PLUNGES = "\nthe leader seems to plunge"
 
 
 class Convergence(RunPlot):
@@ -102,11 +104,12 @@ class Convergence(RunPlot):
         unknown = (self._known_star(t, s) is None for t in self.traces if len(t) for s in segments(t))
         if not any(unknown):
             return MEASURES[self.measure][1].format(ref="f*")
-        return MEASURES[self.measure][1].format(ref="best so far").replace(" / ", "\n/ ")  # too long for one
+        label = MEASURES[self.measure][1].format(ref="best so far").replace(" / ", "\n/ ")  # too long for one
+        return label if self.measure == "objective" else f"{label}{PLUNGES}"
 
     @property
     def y_name(self) -> str:
-        return self.y_label.replace("\n", " ")
+        return self.y_label.removesuffix(PLUNGES).replace("\n", " ")
 
     def backdrop(self) -> None:
         self._aways = Aways()

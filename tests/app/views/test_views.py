@@ -190,6 +190,7 @@ def test_the_gap_is_what_the_trace_says(traces):
 def test_without_f_star_the_axis_says_best_so_far_and_the_leaders_best_point_is_not_drawn(traces):
     view = Convergence(traces)
     assert "best so far" in view.figure.yaxis[0].axis_label
+    assert "the leader seems to plunge" in view.figure.yaxis[0].axis_label
     best = min(range(2), key=lambda k: traces[k].objective.min())
     assert np.isnan(filled(view)[best]["y"][-1])
     assert np.isfinite(filled(view)[1 - best]["y"]).all()

@@ -25,7 +25,7 @@ SWEEP_CHUNK = 100_000
 #: What an iteration does for each score besides the inner problem, in updates of one number of d̂.
 SCORE_WORK = 8
 #: What an iteration does at least besides the inner problem, in the same unit: small arrays cost calls.
-LEAST_WORK = 20_000
+LEAST_WORK = 10_000
 #: Fewest sweeps of the inner problem where ``balance`` is work and at most half of all weights are in it.
 SWEEPS = 5
 #: Fewest and most pairs where ``memory`` is auto, and products of matrices done in the time of one update.

@@ -121,12 +121,12 @@ def test_sweeps_that_cost_less_than_the_scores_are_not_saved(monkeypatch):
 
 
 def test_sweeps_that_cost_less_than_the_calls_of_an_iteration_are_not_saved():
-    """Of 20,000 updates or less: beyond, the scores alone decide, so large problems are as they were."""
+    """Of 10,000 updates or less: beyond, the scores alone decide, so large problems are as they were."""
     w, g = np.zeros(300), np.random.default_rng(1).normal(size=300)
-    for rows, expected in ((0, 11), (2_500, 11), (2_700, 12), (100_000, 30)):
+    for rows, expected in ((0, 5), (1_250, 5), (1_350, 6), (100_000, 30)):
         inner = InnerProblem(ProxQN(), Sized(300, 0.01, rows))
         found = inner.solve(w, g, np.full(300, 0.01), random_memory(300, 3), 1.0)[1]
-        assert found == expected == min(max(20_000, 8 * rows) // 1_800, 30), rows
+        assert found == expected == min(max(10_000, 8 * rows) // 1_800, 30), rows
 
 
 @pytest.mark.parametrize("make", [multiclass, chains])

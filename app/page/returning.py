@@ -58,9 +58,10 @@ class Returning(Component):
 
     def receive(self, data: Any) -> None:
         match data:
-            case {"action": "arrived", **said} if not self.page.session.arrived:
-                self.page.session.arrived = True
-                self._arrived(said.get("key"), said.get("runs"))
+            case {"action": "arrived", **said}:  # again where the page was connected anew
+                if not self.page.session.arrived:
+                    self.page.session.arrived = True
+                    self._arrived(said.get("key"), said.get("runs"))
                 self.answer({"there": True})
             case {"action": "went", "search": str(search)}:
                 if pn.state.location is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import datasets
 import solvers
+from solvers.runs.endings import BROKEN
 from solvers.runs.trace import iterate_line, plain, run_line, save
 
 from ..runs.reference import MOST_SECONDS, Reference, distrust, reference
@@ -130,7 +131,7 @@ class Follower(Interrupts):
             f"{result['cpu_seconds']:.3g} CPU s ({result['message']}{proof})"
         )
         self.pulse()
-        if run.trace.status == "failed":
+        if run.trace.status in BROKEN:
             self.status = FAILED
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import wait
 
+from solvers.runs.endings import BROKEN
+
 from ..sweep.cluster import started
 from ..sweep.driver import SchedulerGone, Sweep, counts
 from ..sweep.watched import Watched
@@ -49,8 +51,12 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
         progress.say(f"{name}: {sweep.message}; go on with --resume")
     if interrupts.wanted:
         return INTERRUPTED
-    failed = error or any(watched.state == "failed" for watched in sweep.cells.values())
-    return FAILED if failed else FINISHED
+    return FAILED if error else exit_status(sweep)
+
+
+def exit_status(sweep: Sweep) -> int:
+    """Return the exit status of a sweep that has ended by itself."""
+    return FAILED if any(watched.status in BROKEN for watched in sweep.cells.values()) else FINISHED
 
 
 def _sentence(watched: Watched) -> str:

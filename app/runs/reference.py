@@ -16,6 +16,7 @@ import solvers
 from datasets.store import home
 from solvers.parts.linesearch import ROUNDING
 from solvers.runs.atomic_files import replacing, why_not_written
+from solvers.runs.endings import BROKEN
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def reference(
         trace = solvers.solve(problem, solver, tol=TARGET, max_seconds=seconds, w0=w0, gate=gate)
         if trace.status == "stopped":
             raise solvers.Interrupted
-        if trace.status == "failed":
+        if trace.status in BROKEN:
             continue
         f, violation, gap = (trace.result[name] for name in ("objective", "violation", "dual_gap"))
         if best is None:

@@ -182,6 +182,7 @@ class Ending:
     ----------
     status : str
         ``converged``, ``max-iter``, ``max-seconds``, ``stalled``, ``unbounded``, ``stopped`` or ``failed``.
+        A run makes it ``disputed`` if what it measures contradicts the solver.
     message : str
         The reason in words.
     """

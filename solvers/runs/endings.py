@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from traceback import walk_tb
@@ -9,6 +10,9 @@ from traceback import walk_tb
 from ..methods.iterate import Ending
 from ..problems.shards.crew import ShardLost
 from .branch import Diverged
+
+#: Statuses of runs whose numbers are not to be trusted: commands tell them by their exit status.
+BROKEN = ("failed", "disputed")
 
 
 def returned(value: object) -> Ending:
@@ -30,6 +34,14 @@ def failure(error: Exception) -> Ending:
 def saying(ending: Ending, *more: str | None) -> Ending:
     """Return an ending that says this as well, as far as it is anything."""
     return replace(ending, message="; ".join(filter(None, [ending.message, *more])))
+
+
+def disputed(ending: Ending, false: Sequence[str]) -> Ending:
+    """Return the ending of a run whose solver said something that is ``false``: no other word for its end
+    can be believed."""
+    if not false:
+        return ending
+    return saying(Ending("disputed", "; ".join(false)), f"it ended as {ending.status}: {ending.message}")
 
 
 def described(error: Exception) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -21,12 +21,12 @@ from ..methods.solver import Solver
 from ..probes.probe import Probe, ProbeStore
 from ..problems.certificates import optimality
 from ..problems.certificates.certificate import Known, dual_bound, duality_gap
-from ..problems.point import Point
+from ..problems.point import Drift, Point
 from ..problems.problem import Problem
 from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
-from .endings import described, failure, returned, saying
+from .endings import described, disputed, failure, returned, saying
 from .gate import Gate, Interrupted, Pulse
 from .run_info import RunInfo
 from .segments import change
@@ -39,8 +39,6 @@ COPIED = 2_000_000
 #: not know.
 METRIC_SHARE = 0.02
 OPTIMALITY_SHARE = 0.03
-#: Share of f by which the f that a solver knows may be below f at its weights.
-WRONG = 1e-9
 #: Test metrics kept of a run, at most.
 MEASURED = 2_000
 
@@ -149,6 +147,9 @@ class Run:
         self._met = partial(optimality.met, self.problem)
         self._wanted: deque[tuple[float, Callable[[Problem], Stopping]]] = deque()
         self._support: tuple[np.ndarray, np.ndarray] | None = None
+        #: the point at the last weights, its scores computed from them, once something was asked of it
+        self._fresh: Point | None = None
+        self._drift = Drift()
 
     def interrupt(self) -> None:
         """End the run at the next pulse, some 50 ms; callable from any thread. The trace keeps the last whole
@@ -244,15 +245,18 @@ class Run:
         return saying(limit, self.solver.hint(self.problem), untold)
 
     def _limit(self, iterate: Iterate) -> Ending | None:
-        """Say why the run ends at this iterate, or None. What seems to have converged is looked at once more
-        with scores computed from w."""
+        """Say why the run ends at this iterate, or None. What seems to have converged is measured once more
+        with scores computed from w; what then proves false ends the run too."""
         record = self.trace.last
         limit = self.stopping.ending(record, self._met)
-        point = iterate.live.get("point")
-        if limit is None or limit.status != "converged" or point is None or point.drift.updates == 0:
+        if limit is None or limit.status != "converged" or iterate.w is None:
             return limit
         with self._optimality.booked():
-            seen = self._observe(iterate.w)
+            seen = self._fresh = self._fresh or self._observe(iterate.w)
+            if optimality.contradictions(seen, record, self._drift):
+                return limit
+            if self._drift.updates == 0:
+                return limit
             more = max(seen.objective - record["objective"], 0.0)
             gap = self._known.claimed(seen.objective, record["dual_gap"] + more)
             found = {"objective": seen.objective, "violation": seen.violation(), "dual_gap": gap}
@@ -341,21 +345,25 @@ class Run:
 
     def _record(self, iterate: Iterate) -> None:
         self._pulse()
+        self._fresh, self._drift = None, Drift()
         iterate.cpu_seconds, iterate.wall_seconds = self._cpu, self._wall
         iterate.passes = self.problem.passes if self.solver.counts_passes else math.nan
         if "point" not in iterate.live and iterate.w is not None:
-            seen = self._observe(iterate.w)
+            seen = self._fresh = self._observe(iterate.w)
             iterate.live = {**iterate.live, "point": seen}
             iterate.objective, iterate.loss, iterate.penalty = seen.objective, seen.loss, seen.penalty
             iterate.nnz, iterate.nnz_rows = seen.sparsity()
             if "dual" in iterate.live:
                 bound = dual_bound(seen.problem, iterate.live["dual"]())
                 iterate.dual_gap = max(seen.objective - bound + seen.rounding(), 0.0)
+        elif "point" in iterate.live:
+            self._drift = iterate.live["point"].drift
         measure = optimality.missing(self.problem, self.solver.knows)
         unknown = measure is not None and np.isnan(getattr(iterate, measure))
         if unknown and iterate.w is not None and self._optimality.allows(self._cpu):
             with self._optimality.booked():
-                setattr(iterate, measure, optimality.measured(measure, self._observe(iterate.w)))
+                self._fresh = self._fresh or self._observe(iterate.w)
+                setattr(iterate, measure, optimality.measured(measure, self._fresh))
         believed = self._known.checked if unknown and measure == "dual_gap" else self._known.claimed
         iterate.dual_gap = believed(iterate.objective, iterate.dual_gap)
         if self.begins_at(iterate):
@@ -445,32 +453,27 @@ class Run:
         if self.origin is not None:
             result["replay_seconds"] = self._replay_seconds
         if ending.status not in ("stopped", "failed") and trace.w is not None:
+            false: list[str] = []
             try:
                 with one_blas_thread():
-                    self._judge(trace.w, result)
+                    false = self._judge(trace.w, last, result)
             except Interrupted:  # a run that is stopped here ends without these
                 pass
             except Exception as error:
                 ending = saying(ending, f"no metrics, {described(error)}")
-            ending = self._admitted(ending, last["objective"], result["objective"])
+            ending = disputed(ending, false)
             result |= asdict(ending)
+        self._fresh = None
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
 
-    def _admitted(self, ending: Ending, recorded: float, objective: float) -> Ending:
-        """Return the ending with what proved false of what the solver said; then it has not converged."""
-        false = []
-        if self._known.refuted:
-            false.append("its bound of f* is above f elsewhere, hence false and left out")
-        if objective - recorded > WRONG * abs(objective):
-            false.append(f"f at its weights is {objective:.9g}, not {recorded:.9g}")
-        status = "stalled" if false and ending.status == "converged" else ending.status
-        return saying(replace(ending, status=status), *false)
-
-    def _judge(self, w: np.ndarray, result: dict[str, Any]) -> None:
-        """Add violation, proved gap and metrics of the last weights to ``result``, off the clock."""
+    def _judge(self, w: np.ndarray, last: Mapping[str, Any], result: dict[str, Any]) -> list[str]:
+        """Add violation, proved gap and metrics of the last weights to ``result``, off the clock; return what
+        proved false of what the solver said."""
         compiled = compile_clock.spent()[0]
-        point = self._observe(w)
+        point = self._fresh
+        if point is None or not np.array_equal(point.w, w):
+            point = self._observe(w)
         result["violation"] = point.violation()
         result["train_metric"] = self.problem.train_metric(point)
         f, gap = point.objective, duality_gap(point.problem, point)
@@ -482,3 +485,7 @@ class Run:
         if self.problem.has_test:
             result["test_metric"] = self.problem.test_metric(w)
         result["compile_seconds"] += compile_clock.spent()[0] - compiled
+        false = optimality.contradictions(point, last, self._drift)
+        if self._known.refuted:
+            false.append("its bound of f* is above f elsewhere")
+        return false

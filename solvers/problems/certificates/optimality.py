@@ -11,9 +11,12 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..point import Point
-from ..problem import Problem
+from ..point import Drift, Point, rounding_of_sums
+from ..problem import NOISE, Problem
 from .certificate import can_be_certified, duality_gap
+
+#: Share of f by which the f that a solver knows may be off.
+WRONG = 1e-9
 
 
 class Knows(NamedTuple):
@@ -41,6 +44,46 @@ def met(problem: Problem, record: Mapping[str, object], tol: float) -> str | Non
     if gap <= tol * abs(objective):
         return f"f is proved to be above the minimum by {gap:.3g} at most, {tol:g} of f or less"
     return None
+
+
+def contradictions(point: Point, claimed: Mapping[str, object], drift: Drift) -> list[str]:
+    """Return what a solver claims of an iterate and is false, a part of a sentence each, with both numbers.
+
+    Parameters
+    ----------
+    point : Point
+        The point at the iterate's weights, with scores computed from them.
+    claimed : mapping
+        The record of the iterate; nan claims nothing.
+    drift : Drift
+        How far the solver's scores may be from those of the weights.
+
+    Returns
+    -------
+    list of str
+
+    Notes
+    -----
+    An objective is false that is off by more than rounding on either side. A violation is false only if it is
+    less than half of what is measured: one that is too large promises nothing.
+    """
+    problem, f, violation = point.problem, claimed["objective"], claimed["violation"]
+    m, unit = problem.design.n_outputs, rounding_of_sums(problem)
+    off = drift.rounding + drift.settled + unit * problem.design.reach(point.w)
+    length = math.sqrt(point.residual.dot(point.residual))
+    bends = 2.0 * m * off  # the residual changes by no more, as the scores are off
+    false = []
+    allowed = WRONG * abs(point.objective) + point.rounding() + problem.scale * off * (length + bends)
+    if abs(f - point.objective) > allowed:
+        false.append(f"the solver says f = {f:.9g}, and at its weights it is {point.objective:.9g}")
+    if problem.smooth and not math.isnan(violation):
+        measured, longest = point.violation(), problem.design.longest_column()
+        noise = problem.scale * math.sqrt(m) * longest * (NOISE * length + bends)
+        if measured > 2.0 * violation + noise:
+            false.append(
+                f"the solver says violation {violation:.3g}, and at its weights it is {measured:.3g}"
+            )
+    return false
 
 
 def missing(problem: Problem, knows: Knows) -> str | None:

@@ -157,6 +157,29 @@ def test_second_ctrl_c_interrupts_at_once():
 
 
 @pytest.mark.usefixtures("registries")
+def test_a_solver_that_lies_is_disputed_with_both_numbers_and_gives_3(command):
+    @solvers.register
+    @dataclass(frozen=True)
+    class Lying(solvers.Solver):
+        id, name, summary = "lying", "Lying", ""
+
+        def iterate(self, problem, w0=None):
+            point = problem.at(w0)
+            for n in range(60):
+                yield solvers.Iterate.at(point, n, violation=0.5**n)
+
+    answer = command("run", "digits", "--solver", "lying", "--tol", "1e-5", "--json")
+    assert answer.status == 3
+    (result,) = answer.of_type("result")
+    assert result["status"] == "disputed"
+    last = answer.of_type("iterate")[-1]
+    assert (
+        f"violation {last['violation']:.3g}, and at its weights it is {result['violation']:.3g}" in answer.err
+    )
+    assert "lying: disputed after" in answer.err
+
+
+@pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("how", ["exception", "nan"])
 def test_numerical_failure_gives_3_keeps_the_trace_and_lets_the_next_solver_run(command, tmp_path, how):
     @solvers.register

@@ -3,9 +3,11 @@
 import importlib.util
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from app.command import sweep as sweeps
 from app.sweep.cell_store import Store
 
 SPEC = """
@@ -142,3 +144,9 @@ def test_without_dask_it_says_what_to_install(command, spec, monkeypatch):
     answer = command("sweep", spec)
     assert answer.status == 2
     assert 'python -m pip install "solverscope[cluster]"' in answer.err
+
+
+@pytest.mark.parametrize(("word", "status"), [("converged", 0), ("failed", 3), ("disputed", 3)])
+def test_a_sweep_with_a_run_that_failed_or_is_disputed_gives_3(word, status):
+    cells = {key: SimpleNamespace(status=one) for key, one in enumerate(("max-iter", word))}
+    assert sweeps.exit_status(SimpleNamespace(cells=cells)) == status

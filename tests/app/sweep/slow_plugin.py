@@ -26,6 +26,7 @@ class Slow(solvers.Solver):
     naps: int = solvers.param(40, "iterates", low=1)
     nap: float = solvers.param(0.05, "seconds of each nap", low=0.0)
     fails_at: int = solvers.param(-1, "iteration at which it raises", low=-1)
+    lies: bool = solvers.param(False, "says that it has converged")
     number: int = solvers.param(0, "tells runs apart", low=0)
 
     def rehearsal(self):
@@ -40,7 +41,7 @@ class Slow(solvers.Solver):
             if k == self.fails_at:
                 raise ArithmeticError("this solver was told to fail")
             point = problem.at(w)
-            yield solvers.Iterate.at(point, k)
+            yield solvers.Iterate.at(point, k, **({"violation": 0.0} if self.lies else {}))
             w = w - 0.1 * point.gradient()
             until = time.monotonic() + self.nap
             while time.monotonic() < until:

@@ -141,11 +141,15 @@ def test_a_cell_stops_at_the_share_of_its_turn():
 def test_a_cell_that_fails_is_recorded_and_the_others_go_on(start, slow):
     good, bad = slow_spec(1, naps=3), slow_spec(1, naps=3, fails_at=2)
     given = {**good, "solvers": [*good["solvers"], "bad=" + bad["solvers"][0].partition("=")[2]]}
+    given["solvers"].append("lying=slow,naps=3,lies=true")
     given["lam"] = [0.01, 0.02]
     sweep = start(given).join()
+    lying = [watched for watched in sweep.cells.values() if watched.cell.entrant.label == "lying"]
+    assert [watched.word for watched in lying] == ["disputed"] * 2
     states = {
         (watched.cell.entrant.label, watched.cell.problem.lam): watched.state
         for watched in sweep.cells.values()
+        if watched not in lying
     }
     assert states == {
         ("1", 0.01): "finished",

@@ -21,7 +21,7 @@ def problem():
 
 @dataclass(frozen=True)
 class Scripted(Solver):
-    """Yields objectives as told, and then does what it is told."""
+    """Yields objectives as told, its own where that is None, and then does what it is told."""
 
     id = "scripted"
     name = "Scripted"
@@ -33,8 +33,11 @@ class Scripted(Solver):
     def iterate(self, problem, w0=None):
         for k, objective in enumerate(self.objectives):
             w = np.full(problem.size, float(k))
-            live = {"point": problem.at(w)}
-            yield Iterate(k, objective=objective, violation=1.0, w=w, live=live)
+            point = problem.at(w)
+            if objective is None:
+                yield Iterate.at(point, k)
+            else:
+                yield Iterate(k, objective=objective, violation=1.0, w=w, live={"point": point})
         if isinstance(self.then, BaseException):
             raise self.then
         return self.then
@@ -114,10 +117,66 @@ def test_running_out_of_memory_is_a_sentence(problem):
     ("value", "status"), [(Ending("unbounded", "down"), "unbounded"), (None, "stalled"), ("why", "stalled")]
 )
 def test_a_solver_ends_with_its_own_words(problem, value, status):
-    trace = Run(problem, Scripted(then=value)).execute()
+    trace = Run(problem, Scripted((None, None), then=value)).execute()
     assert trace.status == status
     assert trace.message
     assert len(trace) == 2
+
+
+@dataclass(frozen=True)
+class Lying(Solver):
+    """Stays at zero, and says what it is told of each iterate, as a function of its number."""
+
+    id, name, summary = "lying", "Lying", "for tests"
+
+    says: object = None
+
+    def iterate(self, problem, w0=None):
+        point = problem.at(w0)
+        for n in itertools.count():
+            yield Iterate.at(point, n, **self.says(n))
+
+
+LIES = {
+    "violation": lambda n: {"violation": 0.5**n},
+    "objective": lambda n: {"objective": 0.5**n},
+    "both": lambda n: {"objective": 0.5**n, "violation": 0.5**n},
+    "too-large-an-objective": lambda n: {"objective": 1e9},
+}
+
+
+@pytest.mark.parametrize("says", LIES.values(), ids=LIES)
+@pytest.mark.parametrize("smooth", [True, False], ids=["smooth", "kinks"])
+def test_a_solver_whose_claims_are_not_what_a_run_measures_is_disputed(says, smooth):
+    loss = "logistic" if smooth else "binary-hinge"
+    problem = solvers.make_problem(binary(), loss=loss, penalty="l2", lam=0.1)
+    at_zero = problem.at()
+    trace = solvers.solve(problem, Lying(says), tol=1e-5, max_iter=60)
+    said = says(trace.iteration[-1])
+    if smooth or "violation" not in said or len(said) > 1:  # with kinks nothing measures a violation
+        assert trace.status == trace.result["status"] == "disputed"
+        assert trace.message == trace.result["message"]
+    if "objective" in said:
+        numbers = f"f = {said['objective']:.9g}, and at its weights it is {at_zero.objective:.9g}"
+        assert numbers in trace.message
+    if smooth and "violation" in said:
+        numbers = f"violation {said['violation']:.3g}, and at its weights it is {at_zero.violation():.3g}"
+        assert numbers in trace.message
+        assert "it ended as converged: " in trace.message
+    assert trace.result["objective"] == at_zero.objective
+
+
+def test_a_false_convergence_ends_a_run_at_once(problem):
+    trace = solvers.solve(problem, Lying(LIES["violation"]), tol=1e-5, max_iter=60)
+    first = int(np.argmax(0.5 ** np.arange(60) <= 1e-5 * problem.violation_at_zero()))
+    assert trace.iteration[-1] == first < 60
+
+
+def test_a_violation_that_is_too_large_or_off_by_rounding_is_no_lie(problem):
+    for times in (1.0 - 1e-12, 1.0, 1.5):
+        says = problem.violation_at_zero() * times
+        trace = solvers.solve(problem, Lying(lambda n, says=says: {"violation": says}), max_iter=3)
+        assert trace.status == "max-iter", trace.message
 
 
 def test_a_keyboard_interrupt_leaves_the_run_with_its_trace_finished(problem):

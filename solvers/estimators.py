@@ -127,8 +127,6 @@ class Estimator(BaseEstimator):
         solver = make_solver(self.solver, **(self.solver_params or {}))
         if reason := why_not_solver_on(self.solver, problem):
             raise ValueError(f"solver {self.solver} {reason}")
-        if reason := solver.refuses(problem):
-            raise ValueError(f"solver {self.solver} refuses this problem: {reason}")
         stopping = Stopping(tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds).or_usual()
         if stopping.tol is not None and (reason := why_not_tolerance(problem, solver.knows)):
             raise ValueError(f"tol {reason}")

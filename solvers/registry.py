@@ -362,9 +362,26 @@ def fitting(problem: Problem) -> list[str]:
     Returns
     -------
     list of str
-        Ids, in the order of ``solvers.SOLVERS``.
+        Ids, in the order of ``solvers.SOLVERS``, of those that take it with their default hyper-parameters.
     """
-    return [id for id in SOLVERS if why_not_solver_on(id, problem) is None]
+    return [id for id in SOLVERS if accepts(id, problem)]
+
+
+def accepts(solver: str, problem: Problem) -> bool:
+    """Tell whether a solver with default hyper-parameters takes a problem.
+
+    Parameters
+    ----------
+    solver : str
+        The solver's id.
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    bool
+    """
+    return why_not_solver_on(solver, problem) is None and make_solver(solver).refuses(problem) is None
 
 
 def losses_for(kind: str) -> list[str]:

@@ -18,7 +18,7 @@ from .methods.usual import tol_param
 from .problems.certificates.optimality import Knows
 from .problems.problem import Problem
 from .problems.shards.sharded import ShardedDesign
-from .registry import fitting, make_solver, register, why_not_solver_on
+from .registry import SOLVERS, accepts, make_solver, register, why_not_solver_on
 from .runs.breakpoints import Condition, Watch
 
 #: Fields that a rule cannot read: with them a replay would hand over elsewhere.
@@ -264,7 +264,7 @@ def _share(text: str) -> float:
 
 def _usual(problem: Problem) -> str:
     """Return the legs of ``auto``: the first solver that fits, on samples that grow, then on all."""
-    usual = next(id for id in fitting(problem) if id != Relay.id)
+    usual = next(id for id in SOLVERS if id != Relay.id and accepts(id, problem))
     here = not isinstance(problem.design, ShardedDesign)
     some = growing_shares(problem.loss.n_instances) if here else []
     return " then ".join([*(f"{usual} of {s} until iteration >= {ITERATIONS}" for s in some), usual])

@@ -191,8 +191,6 @@ def make_run(
     """Put a run together: the solver goes as far as its limits need, and its trace tells the ``reference``
     that f* is from. ``how`` as of :class:`solvers.Run`. ValueError, one sentence, where the solver refuses
     the problem."""
-    if reason := solver.refuses(problem):
-        raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
     run = solvers.Run(problem, solver.towards(stopping.tol), stopping=stopping, **how)
     if reference is not None:
         run.trace.tell(reference=reference)

@@ -136,7 +136,7 @@ def solve_path(
     Raises
     ------
     ValueError
-        If the penalty has no λ, or no λ_max for the default values.
+        If the penalty has no λ, or no λ_max for the default values, or the solver refuses the problem.
 
     Examples
     --------

@@ -84,7 +84,8 @@ class Run:
     Raises
     ------
     ValueError
-        If both ``w0`` and ``origin`` are given, or the problem does not have the origin's λ.
+        If the solver refuses the problem, both ``w0`` and ``origin`` are given, or the problem does not have
+        the origin's λ.
 
     Examples
     --------
@@ -118,6 +119,8 @@ class Run:
                 f"the run had λ = {origin.lam:g} at iteration {origin.iteration}, and the problem of the "
                 f"branch has {problem.lam}: give it at that λ"
             )
+        if reason := solver.refuses(problem):
+            raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
         self.here, self._pulse_of_given, self._pulse = problem, problem.pulse, Pulse(gate)
         self.problem = problem.with_pulse(self._pulse)
         self.solver = solver

@@ -52,7 +52,8 @@ def solve(
     Raises
     ------
     ValueError
-        For limits that make no sense. A failure of the solver is the trace's status, ``failed``.
+        For limits that make no sense, or a problem that the solver refuses. A failure of the solver is the
+        trace's status, ``failed``.
 
     Examples
     --------

@@ -46,8 +46,6 @@ class Tracing:
         if not problem.lam_max:
             raise ValueError(f"penalty {own.penalty} has no λmax to start from: choose a sparse one")
         solver = self._chosen.make()
-        if reason := solver.refuses(problem):
-            raise ValueError(reason)
         limits = self._setting.limits.stopping()
         self.count, lams = count, log_spaced(problem, count, last=ratio)
         for run in path_runs(

@@ -166,6 +166,27 @@ def test_a_solver_whose_claims_are_not_what_a_run_measures_is_disputed(says, smo
     assert trace.result["objective"] == at_zero.objective
 
 
+def test_a_problem_that_a_solver_refuses_is_refused_whoever_starts_the_run():
+    """That of slack rescaling is another dual than the one that dual-cd goes up on."""
+    problem = solvers.make_problem(
+        *(np.random.default_rng(0).normal(size=(50, 12)), np.arange(50) % 4),
+        **{"loss": "multiclass-hinge", "penalty": "l2", "lam": 0.1},
+        loss_params={"label_loss": 2.5, "rescale": "slack"},
+    )
+    solver = solvers.make_solver("dual-cd")
+    starts = {
+        "Run": lambda: Run(problem, solver),
+        "solve": lambda: solvers.solve(problem, solver),
+        "solve_path": lambda: next(solvers.solve_path(problem, solver, [0.1])),
+        "path_runs": lambda: next(solvers.path_runs(problem, solver, [0.1])),
+    }
+    for name, start in starts.items():
+        with pytest.raises(ValueError, match=r"solver dual-cd refuses this problem: .*rescale=margin"):
+            pytest.fail(f"{name} starts: {start()}")
+    assert "dual-cd" not in solvers.fitting(problem)
+    assert "ls-bmrm" in solvers.fitting(problem)
+
+
 def test_a_false_convergence_ends_a_run_at_once(problem):
     trace = solvers.solve(problem, Lying(LIES["violation"]), tol=1e-5, max_iter=60)
     first = int(np.argmax(0.5 ** np.arange(60) <= 1e-5 * problem.violation_at_zero()))

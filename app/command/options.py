@@ -48,7 +48,11 @@ def experiment(
     loss_set: list[str] = LOSS_SET,
     penalty_set: list[str] = PENALTY_SET,
     option: list[str] = options("--option", "name=value", "Option of the data set."),
-    tol: str | None = option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0."),
+    tol: str | None = option(
+        "--tol",
+        "EPS",
+        "Stop at a violation of EPS times that at w = 0, unless f is known to be too high there.",
+    ),
     gap: str | None = option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS."),
     max_iter: str | None = option("--max-iter", "N", "Stop after N iterations."),
     max_seconds: str | None = option("--max-seconds", "S", "Stop after S CPU seconds of the solver."),

@@ -30,7 +30,7 @@ from .endings import described, disputed, failure, returned, saying
 from .gate import Gate, Interrupted, Pulse
 from .run_info import RunInfo
 from .segments import change
-from .stopping import Stopping
+from .stopping import USUAL_TOL, Stopping
 from .trace import Trace, plain
 
 #: Weights up to this length are copied at every iterate: what a stopped run leaves is a whole iterate.
@@ -39,6 +39,8 @@ COPIED = 2_000_000
 #: not know.
 METRIC_SHARE = 0.02
 OPTIMALITY_SHARE = 0.03
+#: What is said where a violation was small and f was known to be lower elsewhere.
+TOO_EARLY = "where the violation met the tolerance, f was above the minimum by at least"
 #: Test metrics kept of a run, at most.
 MEASURED = 2_000
 
@@ -153,6 +155,11 @@ class Run:
         #: the point at the last weights, its scores computed from them, once something was asked of it
         self._fresh: Point | None = None
         self._drift = Drift()
+        #: by how much f is known to be above the minimum where a solver or the tolerance said: converged
+        self._excess: float | None = None
+        self._settled = False
+        #: no f above this has converged
+        self._bar = math.inf
 
     def interrupt(self) -> None:
         """End the run at the next pulse, some 50 ms; callable from any thread. The trace keeps the last whole
@@ -217,7 +224,7 @@ class Run:
                     hit = breaks.hit(iterate)
                     limit = self._limit(iterate)
                     if limit and not (limit.status == "converged" and self._wanted):
-                        ending = self._with_hint(limit)
+                        ending, self._settled = self._with_hint(limit), True
                         break
                     if hit is not None and not self.begins_at(iterate):
                         ending = Ending("stopped", f"{hit.text} at iteration {iterate.iteration}")
@@ -245,7 +252,8 @@ class Run:
             if type(self.solver).__module__.partition(".")[0] != __name__.partition(".")[0]:
                 knows = "knows = solvers.Knows(violation=False, dual_gap=False)"
                 untold += f": yield it, or give the solver {knows}"
-        return saying(limit, self.solver.hint(self.problem), untold)
+        above = None if self._excess is None else f"{TOO_EARLY} {self._excess:.3g}"
+        return saying(limit, self.solver.hint(self.problem), untold, above)
 
     def _limit(self, iterate: Iterate) -> Ending | None:
         """Say why the run ends at this iterate, or None. What seems to have converged is measured once more
@@ -254,16 +262,29 @@ class Run:
         limit = self.stopping.ending(record, self._met)
         if limit is None or limit.status != "converged" or iterate.w is None:
             return limit
+        if record["objective"] > self._bar:  # nothing new
+            return replace(self.stopping, tol=None).ending(record, self._met)
         with self._optimality.booked():
             seen = self._fresh = self._fresh or self._observe(iterate.w)
             if optimality.contradictions(seen, record, self._drift):
                 return limit
-            if self._drift.updates == 0:
-                return limit
-            more = max(seen.objective - record["objective"], 0.0)
-            gap = self._known.claimed(seen.objective, record["dual_gap"] + more)
-            found = {"objective": seen.objective, "violation": seen.violation(), "dual_gap": gap}
-        return self.stopping.ending(record | found, self._met)
+            if self._drift.updates:
+                more = max(seen.objective - record["objective"], 0.0)
+                gap = self._known.claimed(seen.objective, record["dual_gap"] + more)
+                found = {"objective": seen.objective, "violation": seen.violation(), "dual_gap": gap}
+                limit = self.stopping.ending(record | found, self._met)
+                if limit is None or limit.status != "converged":
+                    return limit
+        if self.stopping.tol is not None and not self._near(seen):
+            return replace(self.stopping, tol=None).ending(record, self._met)
+        return limit
+
+    def _near(self, point: Point) -> bool:
+        """Tell whether nothing is known that contradicts that a point has converged."""
+        excess = optimality.excess(point, self._known, self.stopping.tol or USUAL_TOL)
+        if excess is not None:
+            self._excess, self._bar = excess, point.objective - 0.5 * excess
+        return excess is None
 
     def begins_at(self, iterate: Iterate) -> bool:
         """Tell whether a branch begins at this iterate, at which the old run was before."""
@@ -303,7 +324,7 @@ class Run:
         old.close()
         self.problem = self.problem.at_lam(lam)
         self.problem.violation_at_zero()  # as where a run begins: never on the solver's clock
-        self._known = Known(self.problem.at().objective)
+        self._known, self._bar = Known(self.problem.at().objective), math.inf
         self._met = partial(optimality.met, self.problem)
         self.here = self.problem.with_pulse(self._pulse_of_given)
         self.stopping = stopping(self.here)
@@ -459,7 +480,11 @@ class Run:
             false: list[str] = []
             try:
                 with one_blas_thread():
-                    false = self._judge(trace.w, last, result)
+                    point = self._last_point(trace.w)
+                    false = self._judge(point, last, result)
+                    if ending.status == "converged" and not (false or self._settled or self._near(point)):
+                        above = f"f is above the minimum by at least {self._excess:.3g}: give a smaller tol"
+                        ending = saying(replace(ending, status="stalled"), above)
             except Interrupted:  # a run that is stopped here ends without these
                 pass
             except Exception as error:
@@ -470,13 +495,17 @@ class Run:
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
 
-    def _judge(self, w: np.ndarray, last: Mapping[str, Any], result: dict[str, Any]) -> list[str]:
-        """Add violation, proved gap and metrics of the last weights to ``result``, off the clock; return what
+    def _last_point(self, w: np.ndarray) -> Point:
+        """Return the point at the last weights, the one that was looked at there if the solver has not moved
+        them since."""
+        if self._fresh is not None and np.array_equal(self._fresh.w, w):
+            return self._fresh
+        return self._observe(w)
+
+    def _judge(self, point: Point, last: Mapping[str, Any], result: dict[str, Any]) -> list[str]:
+        """Add violation, proved gap and metrics at the last point to ``result``, off the clock; return what
         proved false of what the solver said."""
         compiled = compile_clock.spent()[0]
-        point = self._fresh
-        if point is None or not np.array_equal(point.w, w):
-            point = self._observe(w)
         result["violation"] = point.violation()
         result["train_metric"] = self.problem.train_metric(point)
         f, gap = point.objective, duality_gap(point.problem, point)
@@ -486,7 +515,7 @@ class Run:
         result["objective"] = f
         result["dual_gap"] = min((gap for gap in gaps if np.isfinite(gap)), default=None)
         if self.problem.has_test:
-            result["test_metric"] = self.problem.test_metric(w)
+            result["test_metric"] = self.problem.test_metric(point.w)
         result["compile_seconds"] += compile_clock.spent()[0] - compiled
         false = optimality.contradictions(point, last, self._drift)
         if self._known.refuted:

@@ -54,8 +54,9 @@ class Stopping:
     Parameters
     ----------
     tol : float, optional
-        Violation of optimality relative to its value at w = 0; where the loss has no gradient, proved gap
-        relative to f (see :mod:`solvers.problems.certificates`).
+        Violation of optimality relative to its value at w = 0, where f is not known to be lower elsewhere by
+        more than √tol of it, at most 1 %; if the loss has no gradient, proved gap relative to f (see
+        :mod:`solvers.problems.certificates`).
     gap : float, optional
         Relative distance to ``f_star``; ends nothing once an iterate is below that.
     f_star : float, optional

@@ -1,5 +1,6 @@
 """Runs end: near λ_max, at rounding level, and with solvers that do not know how far they are."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -106,3 +107,63 @@ def test_measuring_violations_costs_a_few_percent_and_nothing_on_the_clock(digit
     assert 2 <= count < len(trace)
     # each pass is one over the rows and back: what the observer computes is not among them
     np.testing.assert_allclose(np.diff(trace.passes), 1.0, rtol=1e-9)
+
+
+def offset(shift, labels="binary", n=60):
+    """Features with a large offset, on labels that are not balanced: at w = 0 the violation is about as large
+    as the offset, and what the labels depend on is 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 6))
+    z = X @ rng.normal(size=6) + 1.5 * rng.normal(size=n)
+    cuts = [0.25] if labels == "binary" else [0.2, 0.7]
+    y = np.digitize(z, np.quantile(z, cuts))
+    return X + shift, 2 * y - 1 if labels == "binary" else y
+
+
+OFFSET = [
+    *(("logistic", penalty, "binary", 1e-3) for penalty in ("l2", "l1", "none")),
+    *(("multiclass-squared-hinge", penalty, "multiclass", 1e-3) for penalty in ("l2", "l1-l2")),
+]
+
+
+SHIFT = 1e6
+
+
+@functools.cache
+def of_offset(loss, penalty, labels, lam):
+    """The problem, and f at weights of sum about zero in each output, which are those of the features without
+    their offset: all but the best."""
+    lams = {"lam": lam} if solvers.PENALTIES[penalty].takes_lam else {}
+    problem = solvers.make_problem(*offset(SHIFT, labels), loss=loss, penalty=penalty, **lams)
+    (X, y), basis = offset(0.0, labels), np.linalg.svd(np.ones((1, 6)))[2][1:].T
+    with_ones = np.column_stack([X @ basis, np.ones(len(X))])
+    plain = solvers.make_problem(with_ones, y, loss=loss, penalty="l2", lam=1e-3)
+    V = plain.unpack(solvers.solve(plain, solvers.make_solver("lbfgs"), tol=1e-9).w)[0]
+    W = basis @ V[:-1] + V[-1] / (6.0 * SHIFT)
+    return problem, problem.at(W.ravel()).objective
+
+
+@pytest.mark.parametrize(
+    ("id", "case"),
+    [
+        (id, case)
+        for case in OFFSET
+        for id in (
+            "prox-qn",
+            "newton-cd",
+            "ssn",
+            "owl-qn",
+            "bcd-ls",
+            "fista-ls",
+            "prox-gd",
+            "lbfgs",
+            "sgd-l1",
+        )
+        if id in solvers.compatible(case[0], case[1])
+    ],
+)
+def test_a_huge_violation_at_zero_makes_no_run_converge_far_from_the_minimum(id, case):
+    problem, low = of_offset(*case)
+    trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-6, max_iter=60)
+    too_high = trace.result["objective"] > 1.02 * low
+    assert not (trace.status == "converged" and too_high), trace.message

@@ -154,7 +154,8 @@ class Known:
     """
 
     def __init__(self, most: float) -> None:
-        self.most, self.refuted = most, False
+        self.start = self.most = most
+        self.refuted = False
 
     def claimed(self, objective: float, gap: float) -> float:
         """Return :meth:`checked` of what the solver claims; once that is false, nan for ever."""

@@ -13,10 +13,13 @@ from typing import NamedTuple
 
 from ..point import Drift, Point, rounding_of_sums
 from ..problem import NOISE, Problem
-from .certificate import can_be_certified, duality_gap
+from .certificate import Known, can_be_certified, duality_gap
+from .lower import lower_objective
 
 #: Share of f by which the f that a solver knows may be off.
 WRONG = 1e-9
+#: Largest share of f by which f may be known to be too high where a run has converged.
+SHARE = 0.01
 
 
 class Knows(NamedTuple):
@@ -84,6 +87,39 @@ def contradictions(point: Point, claimed: Mapping[str, object], drift: Drift) ->
                 f"the solver says violation {violation:.3g}, and at its weights it is {measured:.3g}"
             )
     return false
+
+
+def excess(point: Point, known: Known, tol: float) -> float | None:
+    """Return by how much f at a point is above f* at least, if that is more than ``tol`` allows; None if it
+    is not known to be.
+
+    Parameters
+    ----------
+    point : Point
+        A point at which the violation, or what else the solver goes by, has met ``tol``.
+    known : Known
+        What is known of f*; learns what is found here.
+    tol : float
+        The tolerance.
+
+    Returns
+    -------
+    float or None
+
+    Notes
+    -----
+    A violation is measured against that at w = 0, which says little where features have a large offset or
+    other units. Allowed are √tol of f, 1 % at most (and ``tol`` if that is more), or tol of f at the start.
+    What is proved to be within that is not searched; else a lower f is searched for, which costs some passes.
+    """
+    f = point.objective
+    share = max(tol, min(math.sqrt(tol), SHARE))
+    allowed = max(share * abs(f), tol * abs(known.start)) + point.rounding()
+    if point.problem.smooth and not f - known.most > allowed:
+        gap = duality_gap(point.problem, point) if can_be_certified(point.problem) else None
+        if gap is None or gap > allowed:
+            known.most = min(known.most, lower_objective(point, 10.0 * allowed))
+    return f - known.most if f - known.most > allowed else None
 
 
 def missing(problem: Problem, knows: Knows) -> str | None:

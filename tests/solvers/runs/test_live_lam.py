@@ -174,7 +174,7 @@ class Short(solvers.Solver):
         for k in range(3):
             yield solvers.Iterate.at(problem.at(w0), k)
         problem.pulse()
-        return solvers.Ending("converged", "there is no more to do")
+        return solvers.Ending("stalled", "there is no more to do")
 
 
 class AtTheEnd:
@@ -196,7 +196,7 @@ def test_a_solver_that_ends_meanwhile_goes_on_if_lambda_is_another_one(factor, l
     problem = problem_for("prox-qn")
     trace = run(problem, Short(), gate=AtTheEnd(factor * problem.lam)).execute()
     np.testing.assert_array_equal(trace.iteration, np.arange(length))
-    assert (trace.status, trace.message) == ("converged", "there is no more to do")
+    assert (trace.status, trace.message) == ("stalled", "there is no more to do")
     assert segments(trace)[-1].lam == factor * problem.lam
 
 

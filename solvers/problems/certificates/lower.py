@@ -1,0 +1,105 @@
+"""A search for a lower f than that of a point: what it finds bounds f* from above.
+
+A violation is measured against that at w = 0, which is huge if features have a large offset or other units.
+Then it may be small where f is far above the minimum, and only a lower f shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...declare import Trait
+from ..point import Point
+from ..problem import Problem
+from ..products.working_set import WorkingSet
+
+#: Newton steps, products with the Hessian for each, and lengths tried of it: 2, 1, 1/2, ...
+STEPS, PRODUCTS, LENGTHS = 3, 20, 12
+#: Share of the decrease that the model promises so far, below which a further product is not worth it.
+LITTLE = 0.01
+
+
+def lower_objective(point: Point, enough: float) -> float:
+    """Return the least f that a few truncated Newton steps from a point lead to, that of the point at most.
+
+    Parameters
+    ----------
+    point : Point
+        A point of a problem whose loss is smooth.
+    enough : float
+        Decrease of f at which the search ends.
+
+    Returns
+    -------
+    float
+        A value that f takes, hence an upper bound of f*.
+
+    Notes
+    -----
+    The steps solve for the weights that are not zero or violate optimality, by conjugate gradients scaled by
+    the diagonal of the Hessian, and keep the signs in which zero weights violate. They are of use, and not
+    exact: only values of f count. Costs at most ``STEPS`` × (``PRODUCTS`` + 3) passes.
+    """
+    problem, first = point.problem, point.objective
+    if Trait.HESSIAN not in problem.loss.traits:
+        return first
+    for _ in range(STEPS):
+        v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
+        free = problem.where(lambda w, v: (w != 0.0) | (v != 0.0), point.w, v)
+        w, v = free.take(point.w), free.take(v)
+        if not v.any():
+            break
+        d = _direction(point, free, v)
+        d[(w == 0.0) & (d * v > 0.0)] = 0.0
+        line = problem.line(point, d, free)
+        lengths = 2.0 ** np.arange(1, 1 - LENGTHS, -1)
+        values = [line(t) for t in lengths]
+        best = int(np.argmin(np.nan_to_num(values, nan=np.inf)))
+        if not values[best] < point.objective:
+            break
+        w = point.w.copy()
+        w[slice(None) if free.full else free.coordinates] += lengths[best] * d
+        point = Point(problem, w, problem.design.scores(w))
+        if first - point.objective >= enough:
+            break
+    return min(first, point.objective)
+
+
+def _direction(point: Point, free: WorkingSet, v: np.ndarray) -> np.ndarray:
+    """Return about -H⁻¹v, H the Hessian of the smooth part by the ``free`` weights."""
+    diagonal = point.hessian_diagonal(free)
+    top = float(diagonal.max(initial=0.0))
+    diagonal = np.where(diagonal > 1e-14 * top, diagonal, top if top > 0.0 else 1.0)
+    times = _hessian(point, free)
+    d, r = np.zeros_like(v), -v
+    z = r / diagonal
+    u, rho, promised = z.copy(), float(r @ z), 0.0
+    for _ in range(PRODUCTS):
+        Hu = times(u)
+        curvature = float(u @ Hu)
+        if not curvature > 0.0:
+            return d if d.any() else u
+        d += rho / curvature * u
+        r -= rho / curvature * Hu
+        more = 0.5 * rho * rho / curvature
+        promised += more
+        z = r / diagonal
+        before, rho = rho, float(r @ z)
+        if more <= LITTLE * promised:
+            break
+        u = z + rho / before * u
+    return d
+
+
+def _hessian(point: Point, free: WorkingSet) -> Callable[[np.ndarray], np.ndarray]:
+    problem: Problem = point.problem
+    curved = problem.loss.hessian(point.scores, point.residual)
+
+    def times(u: np.ndarray) -> np.ndarray:
+        problem.pulse()
+        Hu = problem.scale * problem.design.adjoint(curved(problem.design.scores(u, free)), free)
+        return Hu + problem.penalty.ridge * u
+
+    return times

@@ -9,7 +9,7 @@ from typing import Any
 
 import datasets
 import solvers
-from solvers.runs.endings import BROKEN
+from solvers.runs.endings import BROKEN, of_bound
 from solvers.runs.trace import iterate_line, plain, run_line, save
 
 from ..runs.reference import MOST_SECONDS, Reference, distrust, reference
@@ -124,8 +124,9 @@ class Follower(Interrupts):
                 distrust(self._problem)
             # solving again helps if it came from the disk; what was given or just solved for stays unknown
             self._known, self._problem = None, None if known.cached else self._problem
-        result, gap = run.trace.result, run.trace.result["dual_gap"]
-        proof = "" if gap is None else f"; f is at most {gap:.2g} above the minimum"
+        result = run.trace.result
+        cut = result["status"] in ("max-iter", "max-seconds") and result["dual_gap"] is not None
+        proof = f"; {of_bound(result['dual_gap'], result['objective'])}" if cut else ""
         self._progress.say(
             f"{run.label}: {result['status']} after {result['iterations']} iterations and "
             f"{result['cpu_seconds']:.3g} CPU s ({result['message']}{proof})"

@@ -181,7 +181,7 @@ def _row(case: Case, run: Run) -> list[str]:
     return [
         case.name,
         run.label,
-        words.of_ending(record["status"])
+        words.of_ending(record["status"], record)
         + (f" ({record['message']})" if record["status"] == "failed" else ""),
         theme.number(record.get("objective"), 8),
         _gap(gap),

@@ -162,7 +162,7 @@ class LiveRun(Shown):
         """Return the state in a word or two; of a finished run, how it ended."""
         if self.state != "finished":
             return self.state
-        return words.of_ending(self.trace.status)
+        return words.of_ending(self.trace.status, self.trace.result)
 
     def fade(self, taken: Collection[int]) -> None:
         """Become a ghost, called as the history calls it, in its old colour and dash; ``taken`` are the

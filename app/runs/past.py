@@ -39,7 +39,7 @@ class PastRun(Guest):
     @property
     def word(self) -> str:
         """Return how it ended in a word or two."""
-        return "so far" if self._alive_then else words.of_ending(self.trace.status)
+        return "so far" if self._alive_then else words.of_ending(self.trace.status, self.trace.result)
 
     def forget(self) -> None:
         """Give back the memory of its observations: the page may refer to it for long."""

@@ -25,6 +25,8 @@ PROBLEM = {
 }
 #: How a trace's final words are worded that are no words of the field.
 ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
+#: Share of f up to which a proved bound of f - f* is rounding.
+ROUNDING = 1e-11
 
 
 class Declaration(Protocol):
@@ -88,8 +90,12 @@ def of_lam(
     return ", ".join([f"{problem['lam']:.6g}", *later])
 
 
-def of_ending(status: str) -> str:
-    """Say in a word or two how a run stands or ended, from the final word of its trace."""
+def of_ending(status: str, result: Mapping[str, Any] | None = None) -> str:
+    """Say in a word or two how a run stands or ended, from the final word of its trace and its result, if
+    that is at hand: where f is proved to be the minimum up to rounding, no step can decrease it."""
+    gap, objective = ((result or {}).get(name) for name in ("dual_gap", "objective"))
+    if status == "stalled" and None not in (gap, objective) and gap <= ROUNDING * abs(objective):
+        return "at rounding"
     return ENDINGS.get(status, status)
 
 
@@ -101,7 +107,7 @@ def of_run(trace: Trace, kind: str) -> str:
     parts = [f"{label}: {known.name if known is not None else info.solver}"]
     parts += _pairs({name: value for name, value in info.params.items() if value is not None})
     parts += [f"λ = {lam}"] if (lam := of_lam(info.problem, info.lams)) else []
-    said = of_ending(trace.status)
+    said = of_ending(trace.status, trace.result)
     said += f" at iteration {int(last['iteration'])}" if last else ""
     if last:
         said += f" after {float(last['cpu_seconds']):.3g} CPU s, f = {float(last['objective']):.9g}"

@@ -57,7 +57,7 @@ class Watched:
     @property
     def word(self) -> str:
         """Return the state in a word or two; of a finished run, how it ended."""
-        return words.of_ending(self.status) if self.state == "finished" else self.state
+        return words.of_ending(self.status, self.record) if self.state == "finished" else self.state
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Put a message of a :class:`.courier.Courier` into the trace. An attempt that begins takes the place

@@ -36,6 +36,14 @@ def saying(ending: Ending, *more: str | None) -> Ending:
     return replace(ending, message="; ".join(filter(None, [ending.message, *more])))
 
 
+def of_bound(gap: float | None, objective: float) -> str:
+    """Say how far f can be above the minimum at most, as far as it is proved."""
+    if gap is None:
+        return "no bound of f - f* is known"
+    share = f" ({100.0 * gap / abs(objective):.2g} %)" if gap and objective else ""
+    return f"f is at most {gap:.2g}{share} above the minimum"
+
+
 def disputed(ending: Ending, false: Sequence[str]) -> Ending:
     """Return the ending of a run whose solver said something that is ``false``: no other word for its end
     can be believed."""

@@ -26,7 +26,7 @@ from ..problems.problem import Problem
 from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
-from .endings import described, disputed, failure, returned, saying
+from .endings import described, disputed, failure, of_bound, returned, saying
 from .gate import Gate, Interrupted, Pulse
 from .run_info import RunInfo
 from .segments import change
@@ -489,6 +489,8 @@ class Run:
                 pass
             except Exception as error:
                 ending = saying(ending, f"no metrics, {described(error)}")
+            if ending.status in ("converged", "stalled"):
+                ending = saying(ending, of_bound(result["dual_gap"], result["objective"]))
             ending = disputed(ending, false)
             result |= asdict(ending)
         self._fresh = None

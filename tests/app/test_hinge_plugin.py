@@ -34,7 +34,7 @@ def test_tol_ends_the_run_by_its_proved_gap(command):
     assert answer.status == 0, answer.err
     (result,) = answer.of_type("result")
     assert result["status"] == "converged"
-    assert "f is proved to be above the minimum by" in result["message"]
+    assert "the proved bound of f - f* is at most" in result["message"]
     assert 0.0 < result["dual_gap"] <= 0.05 * result["objective"]
     assert result["violation"] is None
     *before, last = answer.of_type("iterate")

@@ -116,5 +116,5 @@ def line(
 def _line_of(k: int, trace: Trace) -> dict[str, Any]:
     last, info = trace.last, trace.info
     ends = int(last["iteration"]), float(last["objective"])
-    state = words.of_ending(trace.status)
+    state = words.of_ending(trace.status, trace.result)
     return line(k, info.label, info.problem, *ends, state, info.lams, solver=info.solver)

@@ -66,7 +66,7 @@ def cells(trace: Trace) -> list[tuple[Value, str]]:
     known = plain({name: record[name] for name in COLUMNS})
     label = f"{info.label} ({said})" if (said := kind(trace)) else info.label
     lam = words.of_lam(info.problem, info.lams) if info.lams else info.problem.get("lam")
-    status, times = words.of_ending(trace.status), [seconds_to(trace, gap) for gap in GAPS]
+    status, times = words.of_ending(trace.status, trace.result), [seconds_to(trace, gap) for gap in GAPS]
     return [
         *((label, label), (status, status)),
         (lam, lam if isinstance(lam, str) else theme.number(lam, 6)),

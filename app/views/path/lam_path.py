@@ -128,7 +128,7 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
     values = [theme.number(trace.result.get(field), digits) for _, field, digits in shown]
     return [
         label,
-        words.of_ending(trace.status),
+        words.of_ending(trace.status, trace.result),
         theme.number(lam_of(trace)),
         *values,
         theme.seconds(trace.result["cpu_seconds"]),

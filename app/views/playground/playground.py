@@ -264,7 +264,9 @@ def describe(trace: Trace, iteration: int, marks: Marks) -> str:
     head = f"<b>{label}</b>, iterate {k} at {vector(marks.w)}: f = {theme.number(marks.f, 6)}."
     lines = [head, *marks.sentences]
     if trace.message and iteration == trace.probes.iterations(PLANE.name)[-1]:
-        how, why = (html.escape(said) for said in (words.of_ending(trace.status), trace.message))
+        how, why = (
+            html.escape(said) for said in (words.of_ending(trace.status, trace.result), trace.message)
+        )
         lines.append(f"The run ended here, {how}: {why}.")
     key = CUT_KEY if trace.probes.iterations(CUTS.name) else KEY
     return "".join(f"<p>{line}</p>" for line in lines) + f'<p class="note">{key}</p>'

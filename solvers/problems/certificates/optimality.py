@@ -45,7 +45,7 @@ def met(problem: Problem, record: Mapping[str, object], tol: float) -> str | Non
         return None
     gap, objective = record["dual_gap"], record["objective"]
     if gap <= tol * abs(objective):
-        return f"f is proved to be above the minimum by {gap:.3g} at most, {tol:g} of f or less"
+        return f"the proved bound of f - f* is at most {tol:g} of f"
     return None
 
 

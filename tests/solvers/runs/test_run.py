@@ -187,6 +187,19 @@ def test_a_problem_that_a_solver_refuses_is_refused_whoever_starts_the_run():
     assert "ls-bmrm" in solvers.fitting(problem)
 
 
+@pytest.mark.parametrize(("penalty", "known"), [("l2", True), ("none", False)])
+def test_a_run_that_converged_says_how_far_it_can_be_from_the_minimum(penalty, known):
+    problem = solvers.make_problem(binary(n=300), penalty=penalty, **({"lam": 0.1} if known else {}))
+    trace = solvers.solve(problem, solvers.make_solver("lbfgs"), tol=1e-3)
+    gap, f = trace.result["dual_gap"], trace.result["objective"]
+    assert trace.status == "converged"
+    if known:
+        assert trace.message.endswith(f"f is at most {gap:.2g} ({100.0 * gap / f:.2g} %) above the minimum")
+    else:
+        assert gap is None
+        assert trace.message.endswith("no bound of f - f* is known")
+
+
 def test_a_false_convergence_ends_a_run_at_once(problem):
     trace = solvers.solve(problem, Lying(LIES["violation"]), tol=1e-5, max_iter=60)
     first = int(np.argmax(0.5 ** np.arange(60) <= 1e-5 * problem.violation_at_zero()))

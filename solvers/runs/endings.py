@@ -10,6 +10,7 @@ from traceback import walk_tb
 from ..methods.iterate import Ending
 from ..problems.shards.crew import ShardLost
 from .branch import Diverged
+from .yielded import BadIterate
 
 #: Statuses of runs whose numbers are not to be trusted: commands tell them by their exit status.
 BROKEN = ("failed", "disputed")
@@ -22,9 +23,14 @@ def returned(value: object) -> Ending:
     return Ending("stalled", str(value) if value else "the solver ended by itself")
 
 
-def failure(error: Exception) -> Ending:
+def failure(error: BaseException) -> Ending:
     """Return the ending of a run in which this was raised."""
-    if isinstance(error, Diverged | ShardLost):
+    if isinstance(error, SystemExit | KeyboardInterrupt):
+        code = getattr(error, "code", None)
+        how = "KeyboardInterrupt" if isinstance(error, KeyboardInterrupt) else "sys.exit"
+        ends = f"the solver raised {how}" + ("" if code is None else f" ({code})")
+        return Ending("failed", f"{ends}, which ends a program: return solvers.Ending, or raise an error")
+    if isinstance(error, Diverged | ShardLost | BadIterate):
         return Ending("failed", str(error))
     if isinstance(error, MemoryError):
         return Ending("failed", "out of memory: take a smaller problem or fewer pairs")

@@ -14,6 +14,8 @@ import numpy as np
 _COMMANDS = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x1f\x7f-\x9f]"
 )
+#: Marks that turn the direction of the text that follows, which then reads as another one.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 #: Halves of characters, which no file or database takes.
 _HALVES = re.compile("[\ud800-\udfff]")
 LARGEST = np.iinfo(np.int64).max
@@ -32,8 +34,11 @@ class Kind(NamedTuple):
 
 
 def printable(text: str) -> str:
-    """Return a text without what a terminal would take for a command; line ends become spaces."""
-    return _HALVES.sub("\ufffd", _COMMANDS.sub("", re.sub(r"\s", " ", text)))
+    """Return a text without what a terminal would take for a command, or for another direction of reading;
+    line ends become spaces."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HALVES.sub("\ufffd", _DIRECTIONS.sub("", _COMMANDS.sub("", re.sub(r"\s", " ", text))))
 
 
 def for_spreadsheet(value: Any) -> Any:

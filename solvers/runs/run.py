@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -23,11 +24,13 @@ from ..problems.certificates import optimality
 from ..problems.certificates.certificate import Known, dual_bound, duality_gap
 from ..problems.point import Drift, Point
 from ..problems.problem import Problem
+from . import yielded
 from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
 from .endings import described, disputed, failure, of_bound, returned, saying
 from .gate import Gate, Interrupted, Pulse
+from .records import printable
 from .run_info import RunInfo
 from .segments import change
 from .stopping import USUAL_TOL, Stopping
@@ -158,6 +161,7 @@ class Run:
         #: by how much f is known to be above the minimum where a solver or the tolerance said: converged
         self._excess: float | None = None
         self._settled = False
+        self._number = -1
         #: no f above this has converged
         self._bar = math.inf
 
@@ -235,7 +239,11 @@ class Run:
                         raise Interrupted
         except Interrupted:
             pass
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            ending = failure(error)
+        except KeyboardInterrupt as error:
+            if threading.current_thread() is threading.main_thread():  # where Ctrl-C raises it
+                raise
             ending = failure(error)
         finally:  # also where the generator is closed, or Ctrl-C ends the program
             self._finish(ending)
@@ -360,9 +368,10 @@ class Run:
             used = time.thread_time() - cpu + self.problem.team.cpu_seconds - helpers
             self._cpu += max(used - off_cpu, 0.0)
             self._wall += max(time.perf_counter() - wall - off_wall - (self._pulse.waited - waited), 0.0)
-        if not isinstance(iterate, Iterate):
-            kind = type(iterate).__name__
-            raise TypeError(f"{self.solver.id} yields {kind}: yield solvers.Iterate.at(point, n, ...)")
+        # a branch of a branch replays some iterates twice
+        before = -1 if self.trace.status == "replaying" else self._number
+        yielded.check(iterate, self.solver.id, self.problem.size, before)
+        self._number = int(iterate.iteration)
         if not np.isnan(iterate.cpu_seconds):  # it comes of a run of its own, which took so long
             self._cpu, self._wall = iterate.cpu_seconds, iterate.wall_seconds
         return iterate
@@ -432,7 +441,7 @@ class Run:
         began = time.perf_counter()
         for solver in [self.solver] if self.origin is None else [self.origin.solver, self.solver]:
             # a solver that fails on the copy fails again, and is heard, in the run itself
-            with contextlib.suppress(Exception), np.errstate(all="ignore"):
+            with contextlib.suppress(Exception, SystemExit), np.errstate(all="ignore"):
                 iterates = solver.rehearsal().iterate(self.problem.tiny(), None)
                 for _, _ in zip(range(4), iterates, strict=False):
                     self._pulse()
@@ -454,7 +463,7 @@ class Run:
     def _finish(self, ending: Ending) -> None:
         trace = self.trace
         trace.w = self._weights()
-        last = trace.last
+        last, ending = trace.last, replace(ending, message=printable(ending.message))
         result: dict[str, Any] = {
             "type": "result",
             "label": self.label,

@@ -20,7 +20,7 @@ from ..probes.probe import ProbeStore
 from ..problems.problem import Problem
 from ..problems.weight_names import Names
 from .atomic_files import replacing
-from .records import for_spreadsheet
+from .records import for_spreadsheet, printable
 from .run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Trace:
         with self._lock:
             if self._pending is not None:
                 self._append(self._pending)
-            self.message = message
+            self.message = printable(message)
             self.status = status
 
     def since(self, cursor: tuple[int, int] | None) -> tuple[dict[str, np.ndarray], tuple[int, int], bool]:

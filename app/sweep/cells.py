@@ -18,6 +18,7 @@ from app.runs.packing import pack_rows
 from app.runs.reference import reference
 from app.settings.experiment import Experiment
 from app.settings.recipe import Recipe
+from app.sweep import attended
 from app.sweep.courier import Courier
 from solvers.runs.lam_path import check_takes_lam
 from solvers.runs.trace import plain
@@ -92,7 +93,7 @@ def execute(
     if turn is not None:
         run.stopping = replace(run.stopping, max_seconds=turn.limit(run.stopping.max_seconds))
     courier.follow(run.trace)
-    return run.execute()
+    return attended.execute(run, courier.signs)
 
 
 def problem_of(recipe: Recipe) -> solvers.Problem:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+import time
 from typing import Any, Literal
 
 from distributed import Variable, Worker, get_client
 
 from app.runs.packing import pack_rows
+from app.sweep.attended import Signs
 from solvers import Interrupted, Iterate, Run, Trace
 
 #: Seconds between two looks: Pause and Stop are felt, and iterates seen, within two of them.
@@ -38,6 +40,7 @@ class Courier:
         self._command: Command = "go"
         self._command = self._read()
         self._held = False  # the run waits: nothing more comes
+        self._last = time.monotonic()  # sign of life of the run
         self._over = threading.Event()
         self._trace: Trace | None = None
         self._cursor: tuple[int, int] | None = None
@@ -59,7 +62,12 @@ class Courier:
 
     # the gate of the run
 
+    def signs(self) -> Signs:
+        """Return when the run was last here, and whether it is to end; a run that is held is here."""
+        return Signs(time.monotonic() if self._held else self._last, self._command == "stop")
+
     def pulse(self) -> None:
+        self._last = time.monotonic()
         if self._command == "go":
             return
         with self._changed:

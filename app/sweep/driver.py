@@ -254,7 +254,8 @@ def _in_words(error: Exception) -> str:
     """Say why Dask gave a cell up."""
     if type(error).__name__ == "KilledWorker":
         return (
-            "the workers that ran it died, again and again: perhaps it takes more memory than they may have"
+            "the workers that ran it died, again and again: it takes more memory than they may have, or its "
+            "solver ends the process (os._exit, a crash of compiled code)"
         )
     if isinstance(error, ImportError):
         return f"a worker cannot run it ({error}): start `dask worker` where this version is installed"

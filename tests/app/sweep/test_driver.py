@@ -19,6 +19,7 @@ from distributed import Client
 
 import solvers
 from app.sweep import cells, cluster
+from app.sweep.attended import Signs
 from app.sweep.cell_store import Store
 from app.sweep.cluster import Place
 from app.sweep.driver import SchedulerGone, Sweep
@@ -133,7 +134,10 @@ def test_a_cell_stops_at_the_share_of_its_turn():
     cell = Spec.of({"data": "breast-cancer", "lam": 1e-3, "solvers": ["sgd-l1"], "limits": {"tol": 0}}).cells[
         0
     ]
-    courier = SimpleNamespace(pulse=lambda: None, step=lambda run, iterate: None, follow=lambda trace: None)
+    courier = SimpleNamespace(
+        **{"pulse": lambda: None, "step": lambda run, iterate: None, "follow": lambda trace: None},
+        signs=lambda: Signs(time.monotonic(), False),
+    )
     trace = cells.execute(cell, courier, None, cells.Turn(time.time() + 1e-3, 1.0))
     assert trace.status == "max-seconds"
 

@@ -1,0 +1,114 @@
+"""Runs that answer neither a limit nor Stop are given up, and what they forked ends with them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import psutil
+import pytest
+
+import solvers
+from app.sweep import attended
+from app.sweep.attended import Signs
+from tests.solvers.helpers import binary
+
+
+@dataclass(frozen=True)
+class Stuck(solvers.Solver):
+    """Yields its start, and then does not come back before it is let go."""
+
+    id, name, summary = "stuck", "Stuck", "for tests"
+
+    how: str = "sleep"
+    free: ClassVar = threading.Event()
+
+    def rehearsal(self):
+        return solvers.make_solver("prox-gd")
+
+    def iterate(self, problem, w0=None):
+        yield solvers.Iterate.at(problem.at(w0), 0)
+        if self.how == "sleep":
+            self.free.wait()
+        while not self.free.is_set():
+            pass
+
+
+@pytest.fixture
+def free():
+    Stuck.free.clear()
+    yield Stuck.free
+    Stuck.free.set()
+
+
+@pytest.fixture
+def run_of(free):
+    problem = solvers.make_problem(binary(n=40), penalty="l2", lam=0.1)
+
+    def make(how, **limits):
+        return solvers.Run(problem, Stuck(how), stopping=solvers.Stopping(**limits))
+
+    return make
+
+
+@pytest.mark.parametrize("how", ["sleep", "spin"])
+def test_a_run_that_is_silent_beyond_its_limit_is_given_up(monkeypatch, run_of, how):
+    monkeypatch.setattr(attended, "AFTER_LIMIT", 0.1)
+    begun = time.monotonic()
+    trace = attended.execute(run_of(how, max_seconds=0.1), lambda: Signs(begun, False))
+    assert trace.status == "failed"
+    assert "stuck did not answer its limit of 0.1 CPU seconds" in trace.message
+    assert len(trace) == 1
+
+
+@pytest.mark.parametrize("how", ["sleep", "spin"])
+def test_a_run_that_is_silent_after_stop_is_given_up(monkeypatch, run_of, how):
+    monkeypatch.setattr(attended, "AFTER_STOP", 0.1)
+    begun = time.monotonic()
+    trace = attended.execute(run_of(how), lambda: Signs(begun, True))
+    assert trace.status == "stopped"
+    assert "stuck did not answer Stop" in trace.message
+
+
+def test_a_run_that_gives_signs_is_left_alone_and_ends_as_ever(monkeypatch, run_of, free):
+    monkeypatch.setattr(attended, "AFTER_LIMIT", 0.0)
+    looks = []
+
+    def signs():
+        looks.append(time.monotonic())
+        if len(looks) == 5:
+            free.set()
+        return Signs(looks[-1], False)
+
+    trace = attended.execute(run_of("sleep", max_seconds=100.0), signs)
+    assert trace.status == "stalled"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_a_solver_forks_ends_with_its_run():
+    children = []
+
+    @dataclass(frozen=True)
+    class Forking(solvers.Solver):
+        id, name, summary = "forking", "Forking", "for tests"
+
+        def rehearsal(self):
+            return solvers.make_solver("prox-gd")
+
+        def iterate(self, problem, w0=None):
+            yield solvers.Iterate.at(problem.at(w0), 0)
+            if (child := os.fork()) == 0:
+                while True:
+                    time.sleep(100.0)
+            children.append(child)
+
+    problem = solvers.make_problem(binary(n=40), penalty="l2", lam=0.1)
+    run = solvers.Run(problem, Forking())
+    attended.execute(run, lambda: Signs(time.monotonic(), False))
+    (child,) = children
+    assert os.waitpid(child, 0)[1] == 9
+    assert not psutil.pid_exists(child)

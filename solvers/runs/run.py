@@ -498,7 +498,7 @@ class Run:
                 pass
             except Exception as error:
                 ending = saying(ending, f"no metrics, {described(error)}")
-            if ending.status in ("converged", "stalled"):
+            if ending.status in ("converged", "stalled") and not false:
                 ending = saying(ending, of_bound(result["dual_gap"], result["objective"]))
             ending = disputed(ending, false)
             result |= asdict(ending)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+import signal
 import threading
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -57,18 +58,15 @@ def run_of(free):
 @pytest.mark.parametrize("how", ["sleep", "spin"])
 def test_a_run_that_is_silent_beyond_its_limit_is_given_up(monkeypatch, run_of, how):
     monkeypatch.setattr(attended, "AFTER_LIMIT", 0.1)
-    begun = time.monotonic()
-    trace = attended.execute(run_of(how, max_seconds=0.1), lambda: Signs(begun, False))
+    trace = attended.execute(run_of(how, max_seconds=0.1), lambda: Signs(0.0, False))
     assert trace.status == "failed"
     assert "stuck did not answer its limit of 0.1 CPU seconds" in trace.message
-    assert len(trace) == 1
 
 
 @pytest.mark.parametrize("how", ["sleep", "spin"])
 def test_a_run_that_is_silent_after_stop_is_given_up(monkeypatch, run_of, how):
     monkeypatch.setattr(attended, "AFTER_STOP", 0.1)
-    begun = time.monotonic()
-    trace = attended.execute(run_of(how), lambda: Signs(begun, True))
+    trace = attended.execute(run_of(how), lambda: Signs(0.0, True))
     assert trace.status == "stopped"
     assert "stuck did not answer Stop" in trace.message
 
@@ -78,10 +76,10 @@ def test_a_run_that_gives_signs_is_left_alone_and_ends_as_ever(monkeypatch, run_
     looks = []
 
     def signs():
-        looks.append(time.monotonic())
+        looks.append(True)
         if len(looks) == 5:
             free.set()
-        return Signs(looks[-1], False)
+        return Signs(math.inf, False)
 
     trace = attended.execute(run_of("sleep", max_seconds=100.0), signs)
     assert trace.status == "stalled"
@@ -102,13 +100,12 @@ def test_what_a_solver_forks_ends_with_its_run():
         def iterate(self, problem, w0=None):
             yield solvers.Iterate.at(problem.at(w0), 0)
             if (child := os.fork()) == 0:
-                while True:
-                    time.sleep(100.0)
+                signal.pause()
             children.append(child)
 
     problem = solvers.make_problem(binary(n=40), penalty="l2", lam=0.1)
     run = solvers.Run(problem, Forking())
-    attended.execute(run, lambda: Signs(time.monotonic(), False))
+    attended.execute(run, lambda: Signs(math.inf, False))
     (child,) = children
     assert os.waitpid(child, 0)[1] == 9
     assert not psutil.pid_exists(child)

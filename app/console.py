@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from pathlib import Path
+from contextlib import suppress
+from typing import NoReturn
 
-ROOT = Path(__file__).resolve().parents[1]
+#: Exit status of a command that was interrupted: that of ``command/exit_status.py``, which is imported later.
+INTERRUPTED = 130
+
+
+def leave(*signalled: object) -> NoReturn:
+    """End this process at once, and those that it has started: nothing is waited for, and no exit handler of
+    a library is called, of which several raise once their loops are closed."""
+    if signalled:
+        os.write(2, b"solverscope: interrupted\n")
+    if (psutil := sys.modules.get("psutil")) is not None:  # Dask has imported it
+        for child in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                child.kill()
+    os._exit(INTERRUPTED)
 
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # while modules are imported, and once the command is over
+        ending = getattr(signal, name, None)
+        if ending is not None and (name == "SIGINT" or signal.getsignal(ending) is not signal.SIG_IGN):
+            signal.signal(ending, leave)
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     # another installed package may be called `datasets`: ours must be found first
-    sys.path.insert(0, str(ROOT))
-    from app.command import exit_status, streams
+    sys.path.insert(0, root)
+    from app.command import streams
 
     streams.open_closed()
-    try:
-        from app.command.cli import main as command_line
+    from app.command.cli import main as command_line
 
-        status = command_line()
-    except KeyboardInterrupt:  # while it was being imported
-        status = exit_status.INTERRUPTED
+    status = command_line()
+    if status == INTERRUPTED:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                stream.flush()
+        leave()
     sys.exit(status)

@@ -420,11 +420,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status, after one line on standard error if it is 2 or 4."""
     status = BAD_INPUT
     try:
-        with signals.interrupting():
+        with signals.interrupting() as interrupted:
             given = _legible(sys.argv[1:] if arguments is None else arguments)
-            return app(given, prog_name="solverscope", standalone_mode=False) or FINISHED
+            status = app(given, prog_name="solverscope", standalone_mode=False) or FINISHED
+            if not interrupted():
+                return status
+            message, status = "interrupted", INTERRUPTED  # Typer makes an exit status of it
     except KeyboardInterrupt:
-        return INTERRUPTED
+        message, status = "interrupted", INTERRUPTED
     except SystemExit:  # so Typer ends when the reader of a pipe has closed it
         streams.abandon_output()
         return INTERRUPTED

@@ -31,6 +31,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.wanted = False
+        self._raised = False
 
     def pulse(self) -> None:
         if self.wanted:
@@ -44,7 +45,8 @@ class Interrupts:
         return signals.handled_by(self._end)
 
     def _end(self, *_: object) -> None:
-        if self.wanted:
+        if self.wanted and not self._raised:  # a third one would interrupt what the second began
+            self._raised = True
             raise KeyboardInterrupt
         self.wanted = True
 

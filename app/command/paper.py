@@ -19,6 +19,7 @@ from ..sweep.cell_store import Store
 from ..sweep.cluster import Place
 from ..sweep.driver import Sweep
 from . import sweep as sweeps
+from .exit_status import INTERRUPTED
 from .headless import Emit
 from .printing import show_papers
 from .progress_bar import Progress
@@ -101,6 +102,8 @@ def execute(
         if not watched.alive:
             watched.trace = store.trace(watched.cell)
     status = sweeps.execute(sweep, emit, progress)
+    if status == INTERRUPTED:  # its page takes seconds, and comes with the rest
+        return status
     outcomes = list(_outcomes(exhibits, planned, sweep.cells, progress))
     _write(found, outcomes, folder / f"{figure}.html", emit)
     progress.say(f"{id} {figure}: {folder / figure}.html")

@@ -32,23 +32,33 @@ def handled_by(handler: Callable[..., None]) -> Iterator[None]:
 
 
 @contextmanager
-def interrupting() -> Iterator[None]:
-    """Have all of these signals raise KeyboardInterrupt in the main thread, as Ctrl-C does.
+def interrupting() -> Iterator[Callable[[], bool]]:
+    """Have the first of these signals raise KeyboardInterrupt in the main thread, as Ctrl-C does; give a
+    function that tells whether it did.
 
     Python drops an exception that a finalizer or a callback of a weak reference raises, and the signal with
     it: the signal is then sent once more, when that callback has ended.
     """
-    before = sys.unraisablehook
+    before, raised = sys.unraisablehook, False
+
+    def once(*signalled: object) -> None:
+        """Raise KeyboardInterrupt; later signals find the command on its way out, and change nothing."""
+        nonlocal raised
+        if not raised:
+            raised = True
+            raise KeyboardInterrupt
 
     def dropped(unraisable: sys.UnraisableHookArgs) -> None:
+        nonlocal raised
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            raised = False
             threading.Timer(0.05, interrupt_main).start()
         else:
             before(unraisable)
 
     sys.unraisablehook = dropped
     try:
-        with handled_by(signal.default_int_handler):
-            yield
+        with handled_by(once):
+            yield lambda: raised
     finally:
         sys.unraisablehook = before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from concurrent.futures import wait
 
 from solvers.runs.endings import BROKEN
@@ -15,6 +17,8 @@ from .progress_bar import Progress
 
 #: Seconds after which the main thread looks up: then it hears signals.
 PERIOD = 0.1
+#: Seconds that workers have to end after a signal; then they are left, and what has ended is kept.
+GRACE = 1.0
 
 
 def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
@@ -37,9 +41,14 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
     interrupts = Interrupts()
     with interrupts.listening(), progress.working("starting workers") as show:
         outcome = started(lambda: sweep.run(ended), "sweep")
+        until = math.inf
         while not wait([outcome], PERIOD).done:
             if interrupts.wanted:
                 sweep.stop("interrupted")
+                until = min(until, time.monotonic() + GRACE)
+                if time.monotonic() > until:
+                    progress.say(f"{name}: interrupted; go on with --resume")
+                    return INTERRUPTED
             show(_standing(sweep), None)
     if (error := outcome.exception()) is not None and not isinstance(error, SchedulerGone):
         raise error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -14,6 +15,8 @@ import sys
 import threading
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -306,3 +309,65 @@ def test_server_that_is_interrupted_while_it_starts_ends_quietly(start, wait_unt
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in out + err
     assert process.returncode == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_while_modules_are_imported_is_one_line(number):
+    """Raised by the import itself, as by a terminal."""
+    script = SCRIPT.format("SIG_DFL").replace(
+        "main()",
+        "import importlib.abc, os\n"
+        "class Finder(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, *rest):\n"
+        f"        if name == 'app.command.cli': os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "main()",
+    )
+    ended = subprocess.run([sys.executable, "-c", script, "list", "rules"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "solverscope: interrupted\n")
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_signals_in_a_row_are_one_line(start, count):
+    """Before the first run, and while a rival is at work in a process of its own."""
+    process = start(
+        "run", "digits", "--solver", "sklearn-saga", "--tol", "0", "--max-seconds", "60", "--json"
+    )
+    iterating(process)
+    for _ in range(count):
+        process.send_signal(signal.SIGINT)
+    _, err = rest_of(process)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "Error" not in err
+
+
+def test_a_sweep_whose_workers_do_not_end_is_left(monkeypatch, capsys):
+    """They may be starting, or hang in a plug-in: what ended is kept."""
+    module = importlib.import_module("app.command.sweep")
+
+    class Stuck:
+        """A sweep that does not hear."""
+
+        spec, cells, workers, silent, message = SimpleNamespace(name="grid", choose=""), {}, 1, False, ""
+        store = SimpleNamespace(folder="grid.sweep")
+        place = SimpleNamespace(name="here", scheduler=None)
+        stopped: ClassVar[list[str]] = []
+
+        def stop(self, why):
+            self.stopped[:] = [why]
+
+        def run(self, ended):
+            threading.Event().wait()
+
+    monkeypatch.setattr(module, "GRACE", 0.0)
+    monkeypatch.setattr(
+        module, "Interrupts", lambda: SimpleNamespace(wanted=True, listening=contextlib.nullcontext)
+    )
+    said = []
+    progress = SimpleNamespace(
+        say=said.append, working=lambda what: contextlib.nullcontext(lambda *told: None)
+    )
+    assert module.execute(Stuck(), lambda record: None, progress) == 130
+    assert Stuck.stopped == ["interrupted"]
+    assert said[-1] == "grid: interrupted; go on with --resume"

@@ -12,7 +12,7 @@ export function render({model}) {
   // Back and Forward go to another address of this page, which is shown then. What the page writes on its way there
   // stands in the place of that address: an entry of its own would take away those that Forward leads to.
   let going = true
-  const push = History.prototype.pushState, put = History.prototype.replaceState
+  const {pushState: push, replaceState: put} = Object.getPrototypeOf(history)
   history.pushState = (state, title, url) => {
     if (new URL(url, location.href).href !== location.href) { (going ? put : push).call(history, state, title, url) }
   }

@@ -23,13 +23,14 @@ import panel_material_ui
 from bokeh.model import Model
 from bokeh.models import ImportedStyleSheet, InlineStyleSheet, UIElement
 from bokeh.resources import Resources
-from panel.config import panel_extension
 from panel.io import notebook as panel_notebook
 from panel.io.notebook import EXEC_MIME, LOAD_MIME
 from panel.io.resources import CDN_DIST
 from panel.viewable import Viewable, Viewer
 from panel_material_ui.base import CDN_DIST as MATERIAL
 from pyviz_comms import PYVIZ_PROXY, JupyterCommManager, nb_mime_js
+
+from app.compat.panel_cells import before_shown, loaded, models_of
 
 from .assets import asset
 
@@ -102,7 +103,7 @@ def without_network(shown: Viewable, root: Model, changed: Viewable, old: Sequen
     """Change the models of a cell so that they ask no other host: Panel calls it before it shows them."""
     document = root.document
     if document is None or document.session_context is None:
-        models = root if changed is shown else changed._models[root.ref["id"]][0]
+        models = root if changed is shown else models_of(changed, root)
         inline_styles(list(models.select({"type": Model})), root)
 
 
@@ -121,8 +122,7 @@ def extension() -> None:
     """Load what the plots of later cells need, from the installed packages, into the output of this cell.
 
     It takes the place of ``pn.extension()``, which needs a network, and does nothing outside a notebook."""
-    if without_network not in Viewable._preprocessing_hooks:
-        Viewable._preprocessing_hooks.append(without_network)
+    before_shown(without_network)
     modules = [panel_notebook, sys.modules.get("holoviews.plotting.renderer")]
     published: list[bool] = []
 
@@ -141,7 +141,7 @@ class Cell(Viewer):
     """What a cell of a notebook can show without a network, and says so until it is drawn."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
-        if not panel_extension._loaded:
+        if not loaded():
             extension()
         bundle = super()._repr_mimebundle_(include, exclude)
         if not isinstance(bundle, tuple) or "text/html" not in bundle[0]:

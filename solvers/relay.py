@@ -263,8 +263,10 @@ def _share(text: str) -> float:
 
 
 def _usual(problem: Problem) -> str:
-    """Return the legs of ``auto``: the first solver that fits, on samples that grow, then on all."""
-    usual = next(id for id in SOLVERS if id != Relay.id and accepts(id, problem))
+    """Return the legs of ``auto``: the first solver that fits, on samples that grow, then on all; where all
+    refuse the problem, the first that is for its loss and penalty, which says why."""
+    able = [id for id in SOLVERS if id != Relay.id and why_not_solver_on(id, problem) is None]
+    usual = next((id for id in able if accepts(id, problem)), able[0])
     here = not isinstance(problem.design, ShardedDesign)
     some = growing_shares(problem.loss.n_instances) if here else []
     return " then ".join([*(f"{usual} of {s} until iteration >= {ITERATIONS}" for s in some), usual])

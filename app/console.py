@@ -36,7 +36,14 @@ def main() -> None:
     from app.command import streams
 
     streams.open_closed()
-    from app.command.cli import main as command_line
+    if streams.has_little_memory():
+        streams.leave_for_lack_of_memory()
+    try:
+        from app.command.cli import main as command_line
+    except (ImportError, OSError, MemoryError) as error:
+        if not streams.is_lack_of_memory(error):
+            raise
+        streams.leave_for_lack_of_memory()
 
     status = command_line()
     if status == INTERRUPTED:

@@ -6,7 +6,40 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
+
+from .exit_status import BAD_INPUT
+
+#: What loaders of shared objects say where the address space is too small for them.
+NO_ROOM = ("failed to map segment", "annot allocate memory", "Could not find/load shared object")
+#: Bytes of address space without which NumPy's OpenBLAS waits forever for its buffers.
+LEAST_MEMORY = 480 << 20
+LACK_OF_MEMORY = "the solvers need more memory than the process may use: give it 700 MiB (ulimit -v 716800)"
+
+
+def has_little_memory() -> bool:
+    """Tell whether the process may use too little address space to load NumPy, which may then hang."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return False
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return limit != resource.RLIM_INFINITY and limit < LEAST_MEMORY
+
+
+def leave_for_lack_of_memory() -> NoReturn:
+    """End the process with one sentence."""
+    Listener(sys.stderr).write(f"solverscope: {LACK_OF_MEMORY}\n")
+    sys.exit(BAD_INPUT)
+
+
+def is_lack_of_memory(error: BaseException | None) -> bool:
+    """Tell whether an import failed for want of memory: itself, or what it was caused by."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(words in str(error) for words in NO_ROOM):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def open_closed() -> None:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import solvers
 
+#: Letters of a run's label, at most.
+LONGEST_LABEL = 200
+
 
 def number(
     flag: str,
@@ -80,6 +83,10 @@ def _choice(text: str) -> Choice:
     first, *legs = re.split(r"\+(?=[a-z])", text)
     head, *rest = first.split(",")
     label, equals, id = head.rpartition("=")
+    if len(label) > LONGEST_LABEL:
+        raise ValueError(
+            f"the label {label[:20]}… has {len(label):,} letters: give one of at most {LONGEST_LABEL}"
+        )
     if not id or (equals and not label):
         raise ValueError(f"--solver {text} names no solver: write --solver [LABEL=]ID[,name=value,...]")
     if not legs:

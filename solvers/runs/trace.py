@@ -26,6 +26,8 @@ from .run_info import RunInfo
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Bytes of the name of a member of a zip file, at most.
+LONGEST_NAME = 65_535
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
 
@@ -427,6 +429,8 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
         arrays[f"{label}/info"] = np.array(json.dumps(header | {"result": trace.result}))
     if traces:
         arrays["problem"] = np.array(json.dumps(first))
+    if (longest := max((len(f"{name}.npy".encode()) for name in arrays), default=0)) > LONGEST_NAME:
+        raise ValueError(f"{path.name} cannot hold a label of {longest:,} bytes: give the run a shorter one")
     with replacing(path, "wb") as file:
         np.savez_compressed(file, **arrays)
 

@@ -97,3 +97,16 @@ def test_letters_that_an_encoding_lacks_are_escaped():
     done = call(*SHORT, "--solver", "ünïcode=prox-gd", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert "\\xfcn\\xefcode" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets a limit of Linux")
+@pytest.mark.parametrize(("megabytes", "status"), [(700, 0), (300, 2)])
+def test_a_process_with_little_address_space_lists_or_says_so_in_a_line(megabytes, status):
+    import resource
+
+    limit = megabytes << 20
+    small = lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))  # noqa: E731
+    answer = call("list", "solvers", preexec_fn=small, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert "Traceback" not in answer.stderr
+    assert answer.returncode == status
+    assert answer.stderr.count("\n") == (status > 0)

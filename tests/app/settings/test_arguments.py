@@ -59,6 +59,11 @@ def test_more_specific_settings_win():
     assert [made[label].memory for label in "abc"] == [3, 5, 4]
 
 
+def test_a_label_of_very_many_letters_is_refused():
+    with pytest.raises(ValueError, match="has 70,000 letters: give one of at most 200"):
+        choices([f"{'a' * 70_000}=prox-qn"])
+
+
 def test_label_may_hold_dots():
     assert solvers_for("v1.2=prox-qn", settings=["v1.2.memory=5"])["v1.2"].memory == 5
 

@@ -1,6 +1,7 @@
 import csv
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -192,6 +193,16 @@ def test_a_place_that_cannot_be_written_is_refused_beforehand(tmp_path, name, se
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ValueError, match=sentence):
         checked_path(tmp_path / name)
+
+
+def test_a_label_that_no_npz_can_hold_is_refused_and_the_file_stays(tmp_path):
+    path = tmp_path / "runs.npz"
+    filled(2).save(path)
+    before, trace = path.read_bytes(), filled(2)
+    trace.info = replace(trace.info, label="a" * 70_000)
+    with pytest.raises(ValueError, match=r"runs\.npz cannot hold a label of 70,\d{3} bytes"):
+        trace.save(path)
+    assert path.read_bytes() == before
 
 
 def test_a_long_run_with_an_event_in_every_iterate_can_be_recorded(monkeypatch):

@@ -164,7 +164,8 @@ def test_a_search_that_finds_no_step_stays_where_it_began():
     problem, _ = setting("sequences")
     point = problem.at()
     found = problem.line(point, point.gradient()).armijo(-1.0, beta=0.5, sigma=0.1)
-    assert (found.t, found.point, found.trials) == (0.0, point, 30)
+    assert (found.t, found.point) == (0.0, point)
+    assert 30 <= found.trials < 1000, "until a step promises no more than rounding"
     np.testing.assert_array_equal(point.w, 0.0)
 
 

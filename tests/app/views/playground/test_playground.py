@@ -306,11 +306,11 @@ def test_a_click_chooses_the_start_as_exactly_as_it_can():
     assert len(chosen) == 1
 
 
-def test_the_start_and_the_objective_are_beside():
+def test_the_start_and_the_objective_are_shown():
     trace = run("toy-abs", "subbfgs")
     view = view_of(trace)
     assert (view.plane.sources["start"].data["x"], view.plane.sources["start"].data["y"]) == ([1.0], [1.0])
-    objective, _ = view.parts
+    (objective,) = view.parts
     (curve,) = curves(objective.figure)
     np.testing.assert_allclose(curve.data["y"], trace.objective, rtol=1e-6)
     np.testing.assert_allclose(curve.data["x"], trace.iteration)

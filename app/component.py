@@ -1,9 +1,9 @@
-"""The page's own components."""
+"""The page's own components, and what follows its runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from app.compat.panel_plain_script import PlainScript
 from app.serving.batch import batch
@@ -29,3 +29,10 @@ class Component(PlainScript):
 
     def _handle_msg(self, data: Any) -> None:
         self.receive(data)
+
+
+class Watcher(Protocol):
+    """Something on the page that follows the runs."""
+
+    def update(self) -> None:
+        """Bring what it shows up to date."""

@@ -12,15 +12,15 @@ from urllib.parse import parse_qsl, urlencode
 
 import panel as pn
 import panel_material_ui as pmui
-import param
 
 from app import theme, views
+from app.page.appearance import Appearance
 from app.page.cursor_bar import CursorBar
 from app.page.export_panel import ExportPanel
 from app.page.following.teaching import Teaching
-from app.page.frame import frame
 from app.page.guide import Guide
 from app.page.help_dialog import HelpDialog, explanation
+from app.page.layout import laid_out
 from app.page.legend import LegendRows
 from app.page.prediction import Prediction
 from app.page.returning import Returning
@@ -30,14 +30,13 @@ from app.page.sidebar.fields import Form
 from app.page.sidebar.optimum import Optimum
 from app.page.sidebar.own_loops import OwnLoops
 from app.page.sidebar.problem_panel import ProblemPanel
-from app.page.sidebar.run_controls import DRAWING, PACES, RunControls
+from app.page.sidebar.run_controls import RunControls
 from app.page.sidebar.solver_panel import SolverPanel
 from app.page.story_card import StoryCard
 from app.page.story_menu import StoryMenu
 from app.page.tabs.branches import Branches
 from app.page.tabs.tab_bar import TabBar, used_by
 from app.page.tabs.tab_views import tab_view
-from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews
 from app.page.type_size import PLOTS, VIEWS, TypeSize
 from app.runs import library
@@ -47,20 +46,14 @@ from app.runs.pool import PoolFull
 from app.serving.access import HERE, Rights
 from app.serving.batch import batch
 from app.settings.experiment import MOST_SOLVERS, Experiment
-from app.settings.recipe import LIMITS, REPEAT, REPEATS, THREADS, Entrant, Limits, Recipe
+from app.settings.recipe import LIMITS, REPEAT, THREADS, Entrant, Limits, Recipe
 from app.stories import FREE, Story, free, left_out, stories
 from app.views import TABS, View
 from app.views.base.help import Help
-from app.views.base.plot import AXES, SCALES, SHARED, share_axis
-from app.views.convergence.convergence import MEASURES
+from app.views.base.plot import SHARED, share_axis
 from solvers import SOLVERS, Problem, Stopping
 
 TITLE = "Solverscope"
-#: Pixels that the sidebar is wide in ordinary type.
-SIDEBAR = 300
-
-#: When a change of λ takes effect, and whether that is at once.
-DIALS = {"next-run": False, "live": True}
 
 
 class Page:
@@ -80,9 +73,10 @@ class Page:
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
         self.story, setting = self._read(query)
         self._build(setting)
-        self._plain = self._look()
+        self.appearance = Appearance(self)
+        self._plain = self.appearance.read()
         self._offer_tabs()
-        self._apply_view({**self.story.view, **query})
+        self.appearance.apply({**self.story.view, **query})
         self.tab_bar.fold()
         self._changed()
         pn.state.onload(self.open_tabs)  # the first picture does not wait for what is below the plots
@@ -138,49 +132,9 @@ class Page:
         that."""
         for view in self.session.views:
             view.awaits = self.session.awaits
-        controls = theme.column(*self.controls.widgets, self.optimum.view, kind="controls needs-server")
-        rows = theme.column(self.legend, kind="runs needs-server")
-        asked = self.story_card.part("ask")
-        main = theme.column(
-            self.notices,
-            asked,
-            controls,
-            rows,
-            self.top_views.view,
-            self.tab_lines,
-            self.tab_column,
-            kind="main",
-        )
-        steps = self.story_card.part("steps")
-        foot = theme.column(
-            steps, self.cursor_bar, self.session.pulse, self.returning, self.help, kind="foot"
-        )
-        sidebar = [
-            self.story_card,
-            self.problem.view,
-            theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
-            self.solvers,
-            *([self.own_loops] if self.rights.own else []),
-            self.pending,
-            theme.html("<h2>Limits and threads</h2>", margin=(8, 10, 0, 10)),
-            self.limits,
-            theme.html("<h2>Pause when</h2>", margin=(8, 10, 0, 10)),
-            self.breaks,
-        ]
-        shown = self.story_menu, self.question, self.teaching, self.export_panel, self.type_size
-        header = theme.column(*shown, ThemeToggle(), kind="header")
-        page = frame(TITLE, header, sidebar, [main, foot], SIDEBAR)
-
-        def fit(*events: param.parameterized.Event) -> None:
-            """Have the sidebar as wide as its type needs, and none beside plots that stand alone."""
-            page.sidebar_width = round(SIDEBAR * self.type_size.larger)
-            if self.type_size.view == PLOTS or PLOTS in (event.old for event in events):
-                page.sidebar_open = self.type_size.view != PLOTS
-
-        fit()
+        made = laid_out(self, TITLE)
         self._make_room()
-        self.type_size.param.watch(fit, "view")
-        return page
+        return made
 
     def close(self) -> None:
         """End everything: the visitor is gone."""
@@ -249,7 +203,7 @@ class Page:
             self._show(setting)
             if setting.problem != replace(self.problem.setting, threads=setting.problem.threads):
                 self.problem.set(replace(setting.problem, threads=1))
-            self._apply_view({**self._plain, **story.view, **query})
+            self.appearance.apply({**self._plain, **story.view, **query})
             self.tab_bar.fold()
         with batch():
             self._changed()
@@ -283,7 +237,7 @@ class Page:
                 view.show_all()
             self._show(story.setting)  # first: else the solvers of the story before would be drawn again
             self.problem.set(story.setting.problem)
-            self._apply_view({**self._plain, **story.view})
+            self.appearance.apply({**self._plain, **story.view})
             self.tab_bar.fold()
         with batch():
             self._changed()
@@ -311,7 +265,7 @@ class Page:
                 self.problem.set(problem)
             if setting != self.setting:
                 self._show(setting)
-            self._apply_view({"break": self.breaks.text, **look})
+            self.appearance.apply({"break": self.breaks.text, **look})
         with batch():
             self._changed()
 
@@ -321,37 +275,6 @@ class Page:
         given = vars(setting.limits) | {THREADS.name: setting.problem.threads}
         changed = {p.name: given[p.name] for p in (*LIMITS, THREADS) if given[p.name] != p.default}
         self.limits.set((*LIMITS, THREADS, REPEAT), changed)
-
-    def _apply_view(self, query: Mapping[str, str]) -> None:
-        """Set axes, tab and speed as an address or a story says; leave out, and report, what is not
-        possible."""
-        view = self.convergence
-        choices = {
-            "x": (AXES, lambda value: setattr(view, "x", value)),
-            "y": (MEASURES, lambda value: setattr(view, "measure", value)),
-            "scale": (SCALES, lambda value: setattr(view, "scale", value)),
-            "x_scale": (SCALES, lambda value: setattr(view, "x_scale", value)),
-            "tab": (TABS, lambda value: setattr(self.tab_bar, "chosen", value)),
-            "speed": (PACES, lambda value: setattr(self.controls.pace, "value", PACES[value])),
-            "view": (VIEWS, lambda value: setattr(self.type_size, "view", value)),
-            "dial": (DIALS, lambda value: setattr(self.problem.live, "value", DIALS[value])),
-            "plots": (DRAWING, lambda value: setattr(self.controls.drawing, "value", DRAWING[value])),
-            "repeat": (REPEATS, lambda value: self.limits.enter(REPEAT.name, value)),
-        }
-        text = query.get("break", "")
-        try:
-            self.breaks.show(text)
-        except ValueError as error:
-            self.breaks.show("")
-            self.notify(f"break={text!r} in the address was left out: {error}.")
-        for name, (possible, choose) in choices.items():
-            value = query.get(name)
-            if value is not None and value in possible:
-                choose(value)
-            elif value is not None:
-                self.notify(
-                    f"{name}={value!r} in the address was left out: choose one of {', '.join(possible)}."
-                )
 
     @property
     def setting(self) -> Experiment:
@@ -453,19 +376,8 @@ class Page:
 
     def query(self) -> dict[str, str]:
         """Return all parameters of an address that leads back to this page, whatever its story has."""
-        look = {**self._look(), "view": self.type_size.view, "break": self.breaks.text}
+        look = {**self.appearance.read(), "view": self.type_size.view, "break": self.breaks.text}
         return {"story": self.story.id, **self.setting.address(), **look}
-
-    def _look(self) -> dict[str, str]:
-        """Return the axes, the tab, the speed and when λ and plots change: each story has its own."""
-        view, controls = self.convergence, self.controls
-        look = {"x": view.x, "y": view.measure, "scale": view.scale, "x_scale": view.x_scale}
-        look["tab"] = self.tab_bar.chosen
-        look["speed"] = next(name for name, value in PACES.items() if value == controls.pace.value)
-        look["plots"] = next(name for name, value in DRAWING.items() if value == controls.drawing.value)
-        look["repeat"] = str(self.repeat)
-        look["dial"] = next(name for name, live in DIALS.items() if live == self.problem.live.value)
-        return look
 
     def _share_axis(self) -> None:
         for view in self.session.views:

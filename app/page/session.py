@@ -8,11 +8,12 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 import panel as pn
 
+from app.component import Watcher
 from app.runs import pool
 from app.runs.history import History
 from app.runs.live import LiveRun
@@ -35,13 +36,6 @@ WAITING = "No shown run has an iterate yet."
 GRACE, RELOADS, LOST = 1.0, 15.0, 300.0
 #: Seconds after which a page that was closed, and is connected, has come back.
 AGAIN = 5.0
-
-
-class Watcher(Protocol):
-    """Something on the page that follows the runs."""
-
-    def update(self) -> None:
-        """Bring what it shows up to date."""
 
 
 #: Sessions by their tokens, as long as their pages are open.

@@ -7,13 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from traceback import walk_tb
 
+import numpy as np
+
 from ..methods.iterate import Ending
+from ..methods.solver import Solver
+from ..problems.problem import Problem
 from ..problems.shards.crew import ShardLost
 from .branch import Diverged
+from .trace import Trace
 from .yielded import BadIterate
 
 #: Statuses of runs whose numbers are not to be trusted: commands tell them by their exit status.
 BROKEN = ("failed", "disputed")
+#: What is said where a violation was small and f was known to be lower elsewhere.
+TOO_EARLY = "where the violation met the tolerance, f was above the minimum by at least"
 
 
 def returned(value: object) -> Ending:
@@ -40,6 +47,18 @@ def failure(error: BaseException) -> Ending:
 def saying(ending: Ending, *more: str | None) -> Ending:
     """Return an ending that says this as well, as far as it is anything."""
     return replace(ending, message="; ".join(filter(None, [ending.message, *more])))
+
+
+def untold_violation(tol: float | None, problem: Problem, solver: Solver, trace: Trace) -> str | None:
+    """Say that ``tol`` could not end a run because no iterate had the violation that was promised, and to
+    the author of a solver what would; None where it is otherwise."""
+    promised = tol is not None and problem.smooth and solver.knows.violation
+    if not (promised and np.isnan(trace.violation).all()):
+        return None
+    said = "no iterate has a violation to compare tol with"
+    if type(solver).__module__.partition(".")[0] == __name__.partition(".")[0]:
+        return said
+    return f"{said}: yield it, or give the solver knows = solvers.Knows(violation=False, dual_gap=False)"
 
 
 def of_bound(gap: float | None, objective: float) -> str:

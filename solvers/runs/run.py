@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -21,15 +21,16 @@ from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
 from ..probes.probe import Probe, ProbeStore
 from ..problems.certificates import optimality
-from ..problems.certificates.certificate import Known, dual_bound, duality_gap
+from ..problems.certificates.certificate import Known, dual_bound
 from ..problems.point import Drift, Point
 from ..problems.problem import Problem
 from . import yielded
 from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
-from .endings import described, disputed, failure, of_bound, returned, saying
+from .endings import TOO_EARLY, described, disputed, failure, of_bound, returned, saying, untold_violation
 from .gate import Gate, Interrupted, Pulse
+from .last_look import judge, last_numbers
 from .records import printable
 from .run_info import RunInfo
 from .segments import change
@@ -42,8 +43,6 @@ COPIED = 2_000_000
 #: not know.
 METRIC_SHARE = 0.02
 OPTIMALITY_SHARE = 0.03
-#: What is said where a violation was small and f was known to be lower elsewhere.
-TOO_EARLY = "where the violation met the tolerance, f was above the minimum by at least"
 #: Test metrics kept of a run, at most.
 MEASURED = 2_000
 
@@ -253,13 +252,7 @@ class Run:
         no tolerance could end the run."""
         if limit.status not in ("max-iter", "max-seconds"):
             return limit
-        claimed = self.stopping.tol is not None and self.problem.smooth and self.solver.knows.violation
-        untold = None
-        if claimed and np.isnan(self.trace.violation).all():
-            untold = "no iterate has a violation to compare tol with"
-            if type(self.solver).__module__.partition(".")[0] != __name__.partition(".")[0]:
-                knows = "knows = solvers.Knows(violation=False, dual_gap=False)"
-                untold += f": yield it, or give the solver {knows}"
+        untold = untold_violation(self.stopping.tol, self.problem, self.solver, self.trace)
         above = None if self._excess is None else f"{TOO_EARLY} {self._excess:.3g}"
         return saying(limit, self.solver.hint(self.problem), untold, above)
 
@@ -464,20 +457,14 @@ class Run:
         trace = self.trace
         trace.w = self._weights()
         last, ending = trace.last, replace(ending, message=printable(ending.message))
+        made = self.problem.setup_seconds + self.problem.design.derived.setup_seconds
         result: dict[str, Any] = {
             "type": "result",
             "label": self.label,
             "solver": self.solver.id,
             **asdict(ending),
-            **{name: last.get(name) for name in ("objective", "violation", "dual_gap", "nnz", "nnz_rows")},
-            "iterations": last.get("iteration", 0),
-            "epochs": last.get("epoch", -1) + 1,
-            "passes": last.get("passes", 0.0),
-            "cpu_seconds": last.get("cpu_seconds", self._cpu),
-            "wall_seconds": last.get("wall_seconds", self._wall),
-            "setup_seconds": self.problem.setup_seconds
-            + self._setup
-            + self.problem.design.derived.setup_seconds,
+            **last_numbers(last, self._cpu, self._wall),
+            "setup_seconds": self._setup + made,
             "compile_seconds": self.compile_seconds,
             "train_metric": None,
             "test_metric": None,
@@ -489,8 +476,11 @@ class Run:
             false: list[str] = []
             try:
                 with one_blas_thread():
-                    point = self._last_point(trace.w)
-                    false = self._judge(point, last, result)
+                    seen = self._fresh is not None and np.array_equal(self._fresh.w, trace.w)
+                    point = self._fresh if seen else self._observe(trace.w)
+                    compiled = compile_clock.spent()[0]
+                    false = judge(point, last, result, self._known, self._drift)
+                    result["compile_seconds"] += compile_clock.spent()[0] - compiled
                     if ending.status == "converged" and not (false or self._settled or self._near(point)):
                         above = f"f is above the minimum by at least {self._excess:.3g}: give a smaller tol"
                         ending = saying(replace(ending, status="stalled"), above)
@@ -505,30 +495,3 @@ class Run:
         self._fresh = None
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
-
-    def _last_point(self, w: np.ndarray) -> Point:
-        """Return the point at the last weights, the one that was looked at there if the solver has not moved
-        them since."""
-        if self._fresh is not None and np.array_equal(self._fresh.w, w):
-            return self._fresh
-        return self._observe(w)
-
-    def _judge(self, point: Point, last: Mapping[str, Any], result: dict[str, Any]) -> list[str]:
-        """Add violation, proved gap and metrics at the last point to ``result``, off the clock; return what
-        proved false of what the solver said."""
-        compiled = compile_clock.spent()[0]
-        result["violation"] = point.violation()
-        result["train_metric"] = self.problem.train_metric(point)
-        f, gap = point.objective, duality_gap(point.problem, point)
-        # what is claimed is the gap of the f that the solver knew
-        gaps = [self._known.claimed(f, result["dual_gap"] + max(f - result["objective"], 0.0))]
-        gaps += [] if gap is None else [self._known.checked(f, gap)]
-        result["objective"] = f
-        result["dual_gap"] = min((gap for gap in gaps if np.isfinite(gap)), default=None)
-        if self.problem.has_test:
-            result["test_metric"] = self.problem.test_metric(point.w)
-        result["compile_seconds"] += compile_clock.spent()[0] - compiled
-        false = optimality.contradictions(point, last, self._drift)
-        if self._known.refuted:
-            false.append("its bound of f* is above f elsewhere")
-        return false

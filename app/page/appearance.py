@@ -1,0 +1,86 @@
+"""What an address says beside the experiment: axes, tab, speed, and when λ and plots change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from app.page.sidebar.breaks import Breaks
+from app.page.sidebar.fields import Form
+from app.page.sidebar.problem_panel import ProblemPanel
+from app.page.sidebar.run_controls import DRAWING, PACES, RunControls
+from app.page.tabs.tab_bar import TabBar
+from app.page.type_size import VIEWS, TypeSize
+from app.settings.recipe import REPEAT, REPEATS
+from app.views import TABS
+from app.views.base.plot import AXES, SCALES
+from app.views.convergence.convergence import MEASURES, Convergence
+
+#: When a change of λ takes effect, and whether that is at once.
+DIALS = {"next-run": False, "live": True}
+
+
+class Furnished(Protocol):
+    """A page with the parts that say what it looks like."""
+
+    convergence: Convergence
+    tab_bar: TabBar
+    controls: RunControls
+    type_size: TypeSize
+    problem: ProblemPanel
+    limits: Form
+    breaks: Breaks
+    repeat: int
+
+    def notify(self, text: str) -> None:
+        """Say something to the visitor."""
+
+
+class Appearance:
+    """Reads and sets what a page looks like."""
+
+    def __init__(self, page: Furnished) -> None:
+        self._page = page
+
+    def read(self) -> dict[str, str]:
+        """Return the axes, the tab, the speed and when λ and plots change: each story has its own."""
+        page = self._page
+        view, controls = page.convergence, page.controls
+        look = {"x": view.x, "y": view.measure, "scale": view.scale, "x_scale": view.x_scale}
+        look["tab"] = page.tab_bar.chosen
+        look["speed"] = next(name for name, value in PACES.items() if value == controls.pace.value)
+        look["plots"] = next(name for name, value in DRAWING.items() if value == controls.drawing.value)
+        look["repeat"] = str(page.repeat)
+        look["dial"] = next(name for name, live in DIALS.items() if live == page.problem.live.value)
+        return look
+
+    def apply(self, query: Mapping[str, str]) -> None:
+        """Set axes, tab and speed as an address or a story says; leave out, and report, what is not
+        possible."""
+        page, view = self._page, self._page.convergence
+        choices = {
+            "x": (AXES, lambda value: setattr(view, "x", value)),
+            "y": (MEASURES, lambda value: setattr(view, "measure", value)),
+            "scale": (SCALES, lambda value: setattr(view, "scale", value)),
+            "x_scale": (SCALES, lambda value: setattr(view, "x_scale", value)),
+            "tab": (TABS, lambda value: setattr(page.tab_bar, "chosen", value)),
+            "speed": (PACES, lambda value: setattr(page.controls.pace, "value", PACES[value])),
+            "view": (VIEWS, lambda value: setattr(page.type_size, "view", value)),
+            "dial": (DIALS, lambda value: setattr(page.problem.live, "value", DIALS[value])),
+            "plots": (DRAWING, lambda value: setattr(page.controls.drawing, "value", DRAWING[value])),
+            "repeat": (REPEATS, lambda value: page.limits.enter(REPEAT.name, value)),
+        }
+        text = query.get("break", "")
+        try:
+            page.breaks.show(text)
+        except ValueError as error:
+            page.breaks.show("")
+            page.notify(f"break={text!r} in the address was left out: {error}.")
+        for name, (possible, choose) in choices.items():
+            value = query.get(name)
+            if value is not None and value in possible:
+                choose(value)
+            elif value is not None:
+                page.notify(
+                    f"{name}={value!r} in the address was left out: choose one of {', '.join(possible)}."
+                )

@@ -1,0 +1,100 @@
+"""Where the parts of the page stand: header, sidebar, main part and foot."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import panel_material_ui as pmui
+import param
+from panel.viewable import Viewable, Viewer
+
+from app import theme
+from app.page.frame import frame
+from app.page.session import Session
+from app.page.sidebar.optimum import Optimum
+from app.page.sidebar.problem_panel import ProblemPanel
+from app.page.sidebar.run_controls import RunControls
+from app.page.story_card import StoryCard
+from app.page.theme_toggle import ThemeToggle
+from app.page.top_views import TopViews
+from app.page.type_size import PLOTS, TypeSize
+from app.serving.access import Rights
+
+#: What Panel can show.
+Part = Viewable | Viewer
+
+#: Pixels that the sidebar is wide in ordinary type.
+SIDEBAR = 300
+
+
+class Parts(Protocol):
+    """A page with all its parts."""
+
+    session: Session
+    rights: Rights
+    story_menu: Part
+    question: Part
+    teaching: Part
+    export_panel: Part
+    type_size: TypeSize
+    notices: Part
+    story_card: StoryCard
+    controls: RunControls
+    optimum: Optimum
+    legend: Part
+    top_views: TopViews
+    tab_lines: Part
+    tab_column: Part
+    cursor_bar: Part
+    returning: Part
+    help: Part
+    problem: ProblemPanel
+    solvers: Part
+    own_loops: Part
+    pending: Part
+    limits: Part
+    breaks: Part
+
+
+def laid_out(page: Parts, title: str) -> pmui.Page:
+    """Put the parts of a page into its frame."""
+    controls = theme.column(*page.controls.widgets, page.optimum.view, kind="controls needs-server")
+    rows = theme.column(page.legend, kind="runs needs-server")
+    asked = page.story_card.part("ask")
+    main = theme.column(
+        page.notices,
+        asked,
+        controls,
+        rows,
+        page.top_views.view,
+        page.tab_lines,
+        page.tab_column,
+        kind="main",
+    )
+    steps = page.story_card.part("steps")
+    foot = theme.column(steps, page.cursor_bar, page.session.pulse, page.returning, page.help, kind="foot")
+    sidebar = [
+        page.story_card,
+        page.problem.view,
+        theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
+        page.solvers,
+        *([page.own_loops] if page.rights.own else []),
+        page.pending,
+        theme.html("<h2>Limits and threads</h2>", margin=(8, 10, 0, 10)),
+        page.limits,
+        theme.html("<h2>Pause when</h2>", margin=(8, 10, 0, 10)),
+        page.breaks,
+    ]
+    shown = page.story_menu, page.question, page.teaching, page.export_panel, page.type_size
+    header = theme.column(*shown, ThemeToggle(), kind="header")
+    made = frame(title, header, sidebar, [main, foot], SIDEBAR)
+
+    def fit(*events: param.parameterized.Event) -> None:
+        """Have the sidebar as wide as its type needs, and none beside plots that stand alone."""
+        made.sidebar_width = round(SIDEBAR * page.type_size.larger)
+        if page.type_size.view == PLOTS or PLOTS in (event.old for event in events):
+            made.sidebar_open = page.type_size.view != PLOTS
+
+    fit()
+    page.type_size.param.watch(fit, "view")
+    return made

@@ -2,7 +2,7 @@
 // cb_data is the event. What is drawn stays; what needs the server (.needs-server) waits.
 const FORGOTTEN = "solverscope-forgotten"
 const LOST = "There is no connection to the server. What is drawn stays, and this page comes back by itself: " +
-  "its runs go on for five minutes, unless the server has ended."
+  "its runs go on for two minutes, unless the server has ended."
 const SILENT = "The server does not answer: what is shown may be old."
 const BACK = "The server was restarted or has forgotten this page: the settings are as before."
 // Milliseconds between two questions whether the server is there, after which it is said that no answer has come, and

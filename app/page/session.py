@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 WAITING = "No shown run has an iterate yet."
 #: Seconds without a browser after which what a page computes ends: one that was closed, whose runs are to end
 #: within two, or that nobody can come back to; one that is loaded again; one that has lost its connection.
-GRACE, RELOADS, LOST = 1.0, 15.0, 300.0
+GRACE, RELOADS, LOST = 1.0, 15.0, 120.0
 #: Seconds after which a page that was closed, and is connected, has come back.
 AGAIN = 5.0
 

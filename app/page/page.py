@@ -270,11 +270,11 @@ class Page:
             self._changed()
 
     def _show(self, setting: Experiment) -> None:
-        self.story_card.show(self.story)
         self.solvers.set(setting.problem, setting.entrants)
         given = vars(setting.limits) | {THREADS.name: setting.problem.threads}
         changed = {p.name: given[p.name] for p in (*LIMITS, THREADS) if given[p.name] != p.default}
         self.limits.set((*LIMITS, THREADS, REPEAT), changed)
+        self.story_card.show(self.story)  # last: it asks only about settings that are its own
 
     @property
     def setting(self) -> Experiment:

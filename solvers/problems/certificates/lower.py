@@ -47,7 +47,7 @@ def lower_objective(point: Point, enough: float) -> float:
         return first
     for _ in range(STEPS):
         v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
-        free = problem.where(lambda w, v: (w != 0.0) | (v != 0.0), point.w, v)
+        free = _whole_rows(problem, problem.where(lambda w, v: (w != 0.0) | (v != 0.0), point.w, v))
         w, v = free.take(point.w), free.take(v)
         if not v.any():
             break
@@ -65,6 +65,16 @@ def lower_objective(point: Point, enough: float) -> float:
         if first - point.objective >= enough:
             break
     return min(first, point.objective)
+
+
+def _whole_rows(problem: Problem, free: WorkingSet) -> WorkingSet:
+    """Return a set of weights with the rows of them that the penalty takes as a whole."""
+    width = problem.penalty.width
+    if free.full or width == 1:
+        return free
+    rows = np.unique(free.coordinates // width)
+    coordinates = (rows[:, None] * width + np.arange(width)).ravel()
+    return problem.design.working_set(coordinates if coordinates.size < problem.size else None)
 
 
 def _direction(point: Point, free: WorkingSet, v: np.ndarray) -> np.ndarray:

@@ -380,6 +380,8 @@ def visit(server: Server, browser: Browser) -> Generator[Callable[..., Visit], N
     for v in visits:
         print(v.account())  # shown of a test that failed
     for context in contexts:
+        for page in context.pages:
+            page.close()  # says that it is closed: its runs would go on for one that has lost its connection
         context.close()
     errors = [error for v in visits for error in v.errors]
     assert errors == [], "\n".join(errors)

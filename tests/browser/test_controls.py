@@ -55,7 +55,7 @@ def test_keys_work_wherever_the_focus_is_and_space_does_one_thing(visit):
         tab.button("Step"),
         page.get_by_title("One iterate back"),
         page.get_by_role("tab", name="Trajectories"),
-        page.locator("summary").first,
+        page.locator("summary:visible").first,
     ]
     for place in focused:
         place.click()

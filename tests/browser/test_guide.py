@@ -73,7 +73,7 @@ def test_a_guided_story_is_gone_through_with_next_and_left_with_end(visit):
 
 def test_bullets_fold_away_and_stay_folded_when_another_story_comes(visit):
     tab = visit()
-    page, summary = tab.page, tab.page.get_by_text("What to look for")
+    page, summary = tab.page, tab.page.get_by_text("What to look for", exact=True)
     first, second = (stories()[id] for id in ("shrinking", "memory"))
     tab.button("Skip").click()
     page.get_by_text(first.look_for[0]).wait_for()

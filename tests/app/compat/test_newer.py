@@ -40,8 +40,10 @@ def test_a_page_starts_works_and_the_log_says_what_was_left_out(newer):
         "bokeh_closed_tab",
         "bokeh_defaults",
         "bokeh_failed_callback",
+        "bokeh_large_message",
         "bokeh_model_walk",
         "bokeh_server",
+        "bokeh_slow_client",
         "kernel_cache",
     ]
     assert sorted(names) == sorted([*made, *CHANGES])

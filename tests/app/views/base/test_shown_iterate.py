@@ -38,7 +38,7 @@ def test_a_view_says_which_iterate_it_shows_until_it_is_drawn_again(view, drawab
     assert "Showing iterate 24<" in note(made), "it would flicker"
     made.tell()
     assert note(made) == ""
-    move(cursor, 30)
+    move(cursor, 31)
     made.visible = False
     made.tell()
     made.visible = True

@@ -66,7 +66,7 @@ def check(pair, seed, scale, columns, ratio, iterations=15):
         y = np.argmax(raw[:, :m] + rng.normal(size=(n, m)), axis=1)
         y[:m] = range(m)
     X = raw * 10.0 ** np.resize(columns, d) * 10.0**scale
-    X *= min(LARGEST / np.abs(X).max(), 1.0)
+    X *= min(0.99 * LARGEST / np.abs(X).max(), 1.0)
     lam = 10.0**ratio * float(np.abs(X).mean(axis=0).max())
     problem = solvers.make_problem(X, y, loss=loss, penalty=penalty, lam=lam)
     made = solvers.make_solver(solver)

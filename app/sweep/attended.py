@@ -101,7 +101,22 @@ class _Computing(threading.Thread):
 def _end_forks_with_their_thread() -> None:
     """Have processes that a thread of this one forks die when it ends: they hold its connections open, and
     whoever waits for the end of this process would wait for theirs."""
-    if sys.platform == "linux":
-        death_signal = 1  # PR_SET_PDEATHSIG
-        libc = ctypes.CDLL(None)
-        os.register_at_fork(after_in_child=lambda: libc.prctl(death_signal, signal.SIGKILL))
+    if sys.platform != "linux":
+        return
+    death_signal = 1  # PR_SET_PDEATHSIG
+    libc, links = ctypes.CDLL(None), threading.local()
+
+    def before() -> None:
+        links.ends = os.pipe()
+
+    def in_child() -> None:
+        libc.prctl(death_signal, signal.SIGKILL)
+        os.write(links.ends[1], b".")
+
+    def in_parent() -> None:
+        # a thread that ended before the child has asked for the signal would leave it alive
+        os.read(links.ends[0], 1)
+        for end in links.ends:
+            os.close(end)
+
+    os.register_at_fork(before=before, after_in_child=in_child, after_in_parent=in_parent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import sys
 import threading
 from dataclasses import dataclass
 from typing import ClassVar
@@ -85,7 +86,7 @@ def test_a_run_that_gives_signs_is_left_alone_and_ends_as_ever(monkeypatch, run_
     assert trace.status == "stalled"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.skipif(sys.platform != "linux", reason="a signal of Linux")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_what_a_solver_forks_ends_with_its_run():
     children = []

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, Route
 import datasets
 import solvers
 from app import views
+from app.compat import panel_cells
 from app.notebook import Scope
 from app.theme import cells
 
@@ -36,12 +37,12 @@ def outputs(monkeypatch):
     display.display = lambda *args, **kwargs: None
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    monkeypatch.setattr(cells.panel_extension, "_loaded", False)
+    monkeypatch.setattr(panel_cells.panel_extension, "_loaded", False)
     monkeypatch.setattr(Viewable, "_preprocessing_hooks", [*Viewable._preprocessing_hooks])
 
     def extension(**options: object) -> None:
         """As Panel's, where there is a kernel."""
-        cells.panel_extension._loaded = True
+        panel_cells.panel_extension._loaded = True
         pn.io.notebook.load_notebook()
 
     monkeypatch.setattr(pn, "extension", extension)

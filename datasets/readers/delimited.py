@@ -109,7 +109,8 @@ def layout(path: Path, *, label: str | None = None, header: str = "auto") -> Lay
     if separator is None:
         raise DataError(f"{path.name} has rows of different numbers of fields: {RIGHT}.")
     rows = _records((row.decode("utf-8", "replace") for row in lines), separator)
-    width = Counter(map(len, rows[1:] or rows)).most_common(1)[0][0]
+    below, all_rows = Counter(map(len, rows[1:] or rows)), Counter(map(len, rows))
+    width = max(below, key=lambda fields: (below[fields], all_rows[fields]))
     if width > MAX_FEATURES:
         raise DataError(f"{path.name} has {width:,} fields a line; at most {MAX_FEATURES:,} are possible.")
     rows = list(dropwhile(lambda row: _is_comment(row, width), rows)) or rows

@@ -368,7 +368,7 @@ def fitting(problem: Problem) -> list[str]:
 
 
 def accepts(solver: str, problem: Problem) -> bool:
-    """Tell whether a solver with default hyper-parameters takes a problem.
+    """Return whether a solver with default hyper-parameters takes a problem.
 
     Parameters
     ----------

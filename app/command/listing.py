@@ -1,4 +1,4 @@
-"""What there is to choose from, as plain records: data sets, losses, solvers, views and the like."""
+"""Lists of data sets, losses, solvers, views and the like, as plain records."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def handled_by(handler: Callable[..., None]) -> Iterator[None]:
 
 @contextmanager
 def interrupting() -> Iterator[Callable[[], bool]]:
-    """Have the first of these signals raise KeyboardInterrupt in the main thread, as Ctrl-C does; give a
-    function that tells whether it did.
+    """Raise KeyboardInterrupt in the main thread at the first of these signals, as at Ctrl-C; yield a
+    function that returns whether one came.
 
     Python drops an exception that a finalizer or a callback of a weak reference raises, and the signal with
     it: the signal is then sent once more, when that callback has ended.

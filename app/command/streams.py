@@ -18,7 +18,7 @@ LACK_OF_MEMORY = "the solvers need more memory than the process may use: give it
 
 
 def has_little_memory() -> bool:
-    """Tell whether the process may use too little address space to load NumPy, which may then hang."""
+    """Return whether the process may use too little address space to load NumPy, which may then hang."""
     try:
         import resource
     except ImportError:  # not on this system
@@ -34,7 +34,7 @@ def leave_for_lack_of_memory() -> NoReturn:
 
 
 def is_lack_of_memory(error: BaseException | None) -> bool:
-    """Tell whether an import failed for want of memory: itself, or what it was caused by."""
+    """Return whether an error, or one that caused it, is a lack of memory."""
     while error is not None:
         if isinstance(error, MemoryError) or any(words in str(error) for words in NO_ROOM):
             return True

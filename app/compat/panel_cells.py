@@ -1,4 +1,4 @@
-"""What Panel shows in a cell of a notebook: a call before it is shown, and its models."""
+"""Hooks into Panel's output of a notebook cell: a call before it is shown, and its models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Hook = Callable[[Viewable, Model, Viewable, "Sequence[Model] | None"], None]
 
 
 def before_shown(hook: Hook) -> None:
-    """Let Panel call ``hook`` before it shows or changes anything."""
+    """Call ``hook`` before Panel shows or changes anything."""
     if hook not in Viewable._preprocessing_hooks:
         Viewable._preprocessing_hooks.append(hook)
 
@@ -24,5 +24,5 @@ def models_of(changed: Viewable, root: Model) -> Model:
 
 
 def loaded() -> bool:
-    """Tell whether Panel's scripts have been loaded into the notebook."""
+    """Return whether Panel's scripts have been loaded into the notebook."""
     return panel_extension._loaded

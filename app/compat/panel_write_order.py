@@ -68,5 +68,5 @@ def _queue(
 
 
 def share(document: Document) -> None:
-    """Let a document that many browsers show wait for none of them: a slow one would hold up the others."""
+    """Stop waiting for single browsers of a document that many show: a slow one would hold up the others."""
     _shared.add(document)

@@ -1,4 +1,4 @@
-"""What an address says beside the experiment: axes, tab, speed, and when λ and plots change."""
+"""The part of an address that is not the experiment: axes, tab, speed, when λ and plots change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Furnished(Protocol):
     repeat: int
 
     def notify(self, text: str) -> None:
-        """Say something to the visitor."""
+        """Show the visitor a notice."""
 
 
 class Appearance:

@@ -90,7 +90,7 @@ def laid_out(page: Parts, title: str) -> pmui.Page:
     made = frame(title, header, sidebar, [main, foot], SIDEBAR)
 
     def fit(*events: param.parameterized.Event) -> None:
-        """Have the sidebar as wide as its type needs, and none beside plots that stand alone."""
+        """Make the sidebar as wide as its type needs, and close it if the plots stand alone."""
         made.sidebar_width = round(SIDEBAR * page.type_size.larger)
         if page.type_size.view == PLOTS or PLOTS in (event.old for event in events):
             made.sidebar_open = page.type_size.view != PLOTS

@@ -31,7 +31,7 @@ Name = tuple[int, str, str]
 
 
 class Returning(Component):
-    """What the browser remembers of a page, for as long as its tab is open: the ``key`` that it is named by,
+    """A page's memory in the browser, kept while its tab is open: the ``key`` that it is named by,
     and the names of its ``runs``. A page that is loaded in the same tab at the same address takes the runs
     of that page over, from that itself while the server has it, else from the history. A watcher of the
     session."""
@@ -70,7 +70,7 @@ class Returning(Component):
                 self.answer({"there": True})
 
     def update(self) -> None:
-        """Let the browser know the runs that there are, and show those that the history has found."""
+        """Send the names of all runs to the browser, and show those that the history has found."""
         names = [list(name) for run in self.page.session.runs if (name := _name(run)) is not None]
         if names != self.runs:
             self.runs = names

@@ -110,7 +110,7 @@ def serve() -> None:
 
 
 def _keep(session: ServerSession, wanted: bool) -> None:
-    """Let the server keep a session that has lost its connection, or forget it as it forgets others."""
+    """Keep a session that has lost its connection, or let the server forget it as others."""
     if wanted:
         session.block_expiration()
     else:

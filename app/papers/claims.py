@@ -322,7 +322,7 @@ class Claim:
 
 
 def _all(parts: Sequence[bool | None]) -> bool | None:
-    """Tell whether all parts hold; None where those that are open decide it."""
+    """Return whether all parts hold; None if those that are open decide it."""
     return False if False in parts else None if None in parts else True
 
 

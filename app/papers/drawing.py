@@ -68,7 +68,7 @@ class Outcome:
         return together(value.of, numbers) if numbers else None
 
     def differs(self, value: Value) -> str:
-        """Say how the data that a number was measured on differ from the paper's; "" where they do not."""
+        """Describe how the data of a number differ from the paper's; "" if they do not."""
         return next(filter(None, (case.differ for case in self._cases_of(value))), "")
 
     def _cases_of(self, value: Value) -> list[Case]:

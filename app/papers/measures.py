@@ -84,7 +84,7 @@ class Run:
 
     @property
     def reached(self) -> bool:
-        """Tell whether it ended at the optimum, as far as its own test, or its violation, says so."""
+        """Return whether it ended at the optimum, by its own test or its violation."""
         if self.record.get("status") == "converged":
             return True
         last = self.record.get("violation")
@@ -162,7 +162,7 @@ class Case:
 
     @property
     def solved(self) -> bool:
-        """Tell whether the best run is at the optimum, so that its weights are those there."""
+        """Return whether the best run is at the optimum, so that its weights are the solution."""
         return math.isfinite(self.f_low) and relative_gap(self.f_star, self.f_low) <= SOLVED
 
     def gap_of(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -38,7 +38,7 @@ class Size:
         return cls(**found)
 
     def differs(self, here: Size) -> str:
-        """Say where ``here`` differs by more than a tenth; "" where it does not."""
+        """List the parts in which ``here`` differs by more than a tenth; "" if none does."""
         said = []
         for part, name in PARTS.items():
             wanted, found = getattr(self, part), getattr(here, part)
@@ -93,7 +93,7 @@ class Sizes:
         return max(fitting, key=lambda one: one[0])[1] if fitting else None
 
     def differ(self, run: Run) -> str:
-        """Say how the data of a run differ from the paper's; "" where they do not."""
+        """Describe how the data of a run differ from the paper's; "" if they do not."""
         if self.any_data:
             return ""
         size = self.of_data(run.problem)

@@ -23,10 +23,10 @@ pages: WeakValueDictionary[str, Leaving] = WeakValueDictionary()
 
 
 class Left(RequestHandler):
-    """What a browser sends, with the key of the page, when it closes that."""
+    """The request that a browser sends, with the key of the page, when it closes that."""
 
     def check_xsrf_cookie(self) -> None:
-        """Let everybody send it: the key says that it is the page's browser."""
+        """Skip the check: the key proves that it is the page's browser."""
 
     def post(self) -> None:
         if (page := pages.get(self.request.body[:LONGEST].decode("ascii", "replace"))) is not None:

@@ -91,8 +91,8 @@ def of_lam(
 
 
 def of_ending(status: str, result: Mapping[str, Any] | None = None) -> str:
-    """Say in a word or two how a run stands or ended, from the final word of its trace and its result, if
-    that is at hand: where f is proved to be the minimum up to rounding, no step can decrease it."""
+    """Return in a word or two how a run stands or ended, from the status of its trace and its result, if
+    given: if f is proved to be the minimum up to rounding, no step can decrease it."""
     gap, objective = ((result or {}).get(name) for name in ("dual_gap", "objective"))
     if status == "stalled" and None not in (gap, objective) and gap <= ROUNDING * abs(objective):
         return "at rounding"

@@ -118,7 +118,7 @@ def read(path: Path) -> Story:
 
 
 def _wrong(story: Story) -> Iterator[str]:
-    """Say what of a story the page could not show or run."""
+    """Yield a sentence for each part of a story that the page cannot show or run."""
     texts = [story.name, story.topic, story.summary, story.question, *story.look_for]
     texts += [text for step in story.steps for text in (step.text, step.run, step.until, step.view)]
     if not all(isinstance(text, str) for text in texts):

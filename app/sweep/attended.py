@@ -56,8 +56,8 @@ def execute(run: Run, signs: Callable[[], Signs]) -> Trace:
 
 
 def _is_overdue(run: Run, silent: float, computed: float) -> bool:
-    """Tell whether a run that has been silent for so many seconds, and has computed in so many of them, is
-    well beyond its limit."""
+    """Return whether a run that was silent for so many seconds, and computed in so many of them, is well
+    beyond its limit."""
     if run.stopping.max_seconds is None:
         return False
     left = max(run.stopping.max_seconds - run.trace.last.get("cpu_seconds", 0.0), 0.0) + AFTER_LIMIT
@@ -99,8 +99,8 @@ class _Computing(threading.Thread):
 
 @cache
 def _end_forks_with_their_thread() -> None:
-    """Have processes that a thread of this one forks die when it ends: they hold its connections open, and
-    whoever waits for the end of this process would wait for theirs."""
+    """Kill processes that a thread of this one has forked when the thread ends: they hold its connections
+    open, and whoever waits for the end of this process would wait for theirs."""
     if sys.platform != "linux":
         return
     death_signal = 1  # PR_SET_PDEATHSIG

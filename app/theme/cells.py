@@ -138,7 +138,7 @@ def extension() -> None:
 
 
 class Cell(Viewer):
-    """What a cell of a notebook can show without a network, and says so until it is drawn."""
+    """Base of what a notebook cell shows without a network; it says what is missing until it is drawn."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         if not loaded():

@@ -161,7 +161,7 @@ def curve(
 
 
 def step_ticks(axis: Axis, *, whole: bool) -> None:
-    """Let a linear axis have no ticks between whole numbers if it counts or numbers something."""
+    """Leave out ticks between whole numbers if a linear axis counts or numbers something."""
     if isinstance(axis.ticker, BasicTicker):
         axis.ticker.min_interval = 1.0 if whole else 0.0
 

@@ -93,7 +93,7 @@ def _sentences(rows: Iterable[bytes]) -> list[list[bytes]]:
 
 
 def _counted(firsts: Iterable[bytes]) -> bool:
-    """Tell whether the first fields of a sentence count its tokens from 1."""
+    """Return whether the first fields of a sentence count its tokens from 1."""
     numbers = [first for first in firsts if not OTHER_NUMBER.fullmatch(first)]
     return numbers == [b"%d" % k for k in range(1, len(numbers) + 1)]
 
@@ -157,7 +157,7 @@ def read(
 
 
 def ends_in_commas(rows: Iterable[bytes]) -> bool:
-    """Tell whether all lines have a field, but the last, that ends in a comma and is not one."""
+    """Return whether each line has a field before the last that ends in a comma and is more than that."""
     return all(
         any(len(field) > 1 and field.endswith((b",", b";")) for field in row.split()[:-1]) for row in rows
     )

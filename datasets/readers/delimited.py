@@ -126,7 +126,7 @@ def layout(path: Path, *, label: str | None = None, header: str = "auto") -> Lay
 
 
 def _is_comment(row: Sequence[str], width: int) -> bool:
-    """Tell whether a row above the others is none of theirs."""
+    """Return whether a first row is a comment above the table."""
     return row[0].startswith("#") and len(row) != width
 
 
@@ -151,7 +151,7 @@ def _mostly_numbers(column: Iterable[str]) -> bool:
 
 
 def _has_names(first: Sequence[str], rest: Sequence[Sequence[str]], numeric: Sequence[bool]) -> bool:
-    """Tell whether the first row names the columns: it has no number where the others have, or, in a table
+    """Return whether the first row names the columns: it has no number where the others have, or, in a table
     without numbers, nothing that comes again in its column."""
     if len(first) != len(numeric):
         return False

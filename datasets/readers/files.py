@@ -89,7 +89,7 @@ def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
 
 
 def _by_the_system(name: str) -> bool:
-    """Tell whether an entry of a zip is a folder, or a file that macOS or Windows adds."""
+    """Return whether an entry of a zip is a folder, or a file that macOS or Windows adds."""
     parts = name.split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._") or parts[-1] in ("", ".DS_Store", "Thumbs.db")
 

@@ -31,7 +31,7 @@ def of_another_format(rows: Sequence[bytes]) -> str | None:
 
 
 def has_named_features(rows: Sequence[bytes]) -> bool:
-    """Tell whether most lines are a label and then features with names, as in CRFsuite's own format."""
+    """Return whether most lines are a label and then features with names, as in CRFsuite's own format."""
     fields = [row.split(b"\t") if b"\t" in row else row.split() for row in rows]
     named = sum(len(row) > 1 and all(map(NAMED.fullmatch, row[1:])) for row in fields)
     # a single feature:value may be a tag, and name=value is none

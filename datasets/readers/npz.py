@@ -33,7 +33,7 @@ class Arrays:
 
 
 def is_archive(path: Path) -> bool:
-    """Tell whether a file is an NPZ file, by its name or, if it is a zip, by the names in it."""
+    """Return whether a file is an NPZ file, by its name or, if it is a zip, by the names in it."""
     if path.suffix.lower() == ".npz":
         return True
     try:

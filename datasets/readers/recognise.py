@@ -71,7 +71,7 @@ def _check_beginning(path: Path) -> None:
 
 
 def _is_table(path: Path, rows: Sequence[bytes], said: Sequence[bytes]) -> bool:
-    """Tell whether rows are a table. One between tabs is told from tagged words by its name, empty lines
+    """Return whether rows are a table. One between tabs is told from tagged words by its name, empty lines
     between sentences, numbers and its length."""
     separator = delimited.separator_of(said)
     layout = columns.Layout.of(rows)
@@ -96,7 +96,7 @@ def _numbers(rows: Iterable[Sequence[bytes]]) -> float:
 
 
 def _is_of_numbers(said: Sequence[bytes], layout: columns.Layout) -> bool:
-    """Tell whether rows between blanks, none of them empty, are a table of numbers."""
+    """Return whether rows between blanks, none of them empty, are a table of numbers."""
     share = _numbers(row.split() for row in said)
     return layout.sentences == 1 and not layout.tabs and (share == 1 or (share >= 0.5 and layout.width > 2))
 

@@ -81,7 +81,7 @@ def read(path: Path, *, progress: Progress | None = None) -> Samples:
 
 
 def fits(rows: Iterable[bytes]) -> bool:
-    """Tell whether half of some lines look like rows: fields but the first are index:value, one at least."""
+    """Return whether half of the lines look like rows: fields but the first are index:value, one at least."""
     fields = [row.split() for row in map(_plain, rows) if row]
     features = [sum(FEATURE.fullmatch(field) is not None for field in row) for row in fields]
     whole = sum(found >= len(row) - 1 for found, row in zip(features, fields, strict=True))

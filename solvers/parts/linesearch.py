@@ -14,7 +14,7 @@ from ..problems.products.working_set import WorkingSet
 
 #: Units of rounding of |f| by which a step may miss its decrease: near the optimum every step misses it.
 ROUNDING = 10 * sys.float_info.epsilon
-#: Trials that Armijo's rule makes at least, and at most.
+#: Trials after which Armijo's rule may give up, and after which it does.
 TRIALS = 30, 1000
 #: The type of what a step leads to: a point, or what a solver needs to get there.
 Place = TypeVar("Place")
@@ -171,10 +171,10 @@ def armijo(
     sigma: float,
     t: float = 1.0,
 ) -> Found[Place]:
-    """Backtrack from ``t`` on until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0, or tΔ is no more than
-    rounding of φ(0); ``phi(t)`` returns where t leads, and φ(t).
+    """Backtrack from ``t`` on until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0; ``phi(t)`` returns where
+    t leads, and φ(t).
 
-    There are 30 trials at least, and 1000 at most.
+    It gives up once tΔ is no more than rounding of φ(0), but not before 30 trials, or after 1000.
     """
     f, search.promised = search.objective, decrease
 

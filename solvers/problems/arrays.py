@@ -145,7 +145,7 @@ def features_of(X: Any, name: str = "X") -> Any:
 
 
 def why_no_numbers(values: Any) -> str | None:
-    """Say why an array, or nested lists, would lose something as real numbers; None where nothing would."""
+    """Return why an array, or nested lists, would lose something as real numbers; None if nothing."""
     if hidden(values):
         return HIDDEN
     if sp.issparse(values):
@@ -163,7 +163,7 @@ def why_no_numbers(values: Any) -> str | None:
 
 
 def hidden(values: Any) -> bool:
-    """Tell whether entries of a masked array, or of masked arrays in a list, are hidden."""
+    """Return whether entries of a masked array, or of masked arrays in a list, are hidden."""
     rows = values if isinstance(values, list | tuple) else [values]
     return any(map(np.ma.is_masked, rows))
 

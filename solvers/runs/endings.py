@@ -50,8 +50,8 @@ def saying(ending: Ending, *more: str | None) -> Ending:
 
 
 def untold_violation(tol: float | None, problem: Problem, solver: Solver, trace: Trace) -> str | None:
-    """Say that ``tol`` could not end a run because no iterate had the violation that was promised, and to
-    the author of a solver what would; None where it is otherwise."""
+    """Return why ``tol`` could not end a run: no iterate had the violation that its solver promised. The
+    author of a solver is told the remedy. None if it is otherwise."""
     promised = tol is not None and problem.smooth and solver.knows.violation
     if not (promised and np.isnan(trace.violation).all()):
         return None
@@ -62,7 +62,7 @@ def untold_violation(tol: float | None, problem: Problem, solver: Solver, trace:
 
 
 def of_bound(gap: float | None, objective: float) -> str:
-    """Say how far f can be above the minimum at most, as far as it is proved."""
+    """Describe by how much f is above the minimum at most, as far as that is proved."""
     if gap is None:
         return "no bound of f - f* is known"
     share = f" ({100.0 * gap / abs(objective):.2g} %)" if gap and objective else ""

@@ -51,7 +51,7 @@ class Choice:
         return cls(found[1], tuple(found[3].split(" | ")), found[2] == "!=")
 
     def holds(self, params: Mapping[str, Any]) -> bool:
-        """Tell whether it holds for these hyper-parameters."""
+        """Return whether it holds for these hyper-parameters."""
         return (as_text(params[self.name]) in self.values) != self.negated
 
 

@@ -257,8 +257,8 @@ class Run:
         return saying(limit, self.solver.hint(self.problem), untold, above)
 
     def _limit(self, iterate: Iterate) -> Ending | None:
-        """Say why the run ends at this iterate, or None. What seems to have converged is measured once more
-        with scores computed from w; what then proves false ends the run too."""
+        """Return why the run ends at this iterate, or None. A point that seems to have converged is measured
+        once more with scores computed from w; a claim that then proves false ends the run too."""
         record = self.trace.last
         limit = self.stopping.ending(record, self._met)
         if limit is None or limit.status != "converged" or iterate.w is None:
@@ -281,7 +281,7 @@ class Run:
         return limit
 
     def _near(self, point: Point) -> bool:
-        """Tell whether nothing is known that contradicts that a point has converged."""
+        """Return whether nothing known contradicts that a point has converged."""
         excess = optimality.excess(point, self._known, self.stopping.tol or USUAL_TOL)
         if excess is not None:
             self._excess, self._bar = excess, point.objective - 0.5 * excess

@@ -102,7 +102,7 @@ def test_a_connection_that_was_cut_is_taken_up_again_with_the_same_session(serve
     visit.wait_until(lambda: page.evaluate("sockets.length") > 1, "another connection")
 
     def stopped() -> bool:
-        """What is pressed before the page is there again is lost."""
+        """Press until it is heard: a press before the page is there again is lost."""
         if visit.button("Stop").is_enabled():
             with contextlib.suppress(TimeoutError):
                 visit.button("Stop").click(timeout=1000)
@@ -121,7 +121,7 @@ def test_a_connection_that_was_cut_is_taken_up_again_with_the_same_session(serve
 
 
 class Link:
-    """What lies between a browser and a server, and can be cut or frozen."""
+    """A link between a browser and a server that can be cut or frozen."""
 
     def __init__(self, port: int = 0) -> None:
         self.target, self.in_vain = port, 0
@@ -141,7 +141,7 @@ class Link:
         self._both.clear()
 
     def freeze(self) -> None:
-        """Let nothing through, and close nothing."""
+        """Pass nothing on, and close nothing."""
         self._going.clear()
 
     def mend(self) -> None:

@@ -30,7 +30,7 @@ READY = """(plots) => {
 
 @pytest.fixture
 def outputs(monkeypatch):
-    """What cells publish, in a kernel's place."""
+    """The output that cells publish, in a kernel's place."""
     published: list[dict[str, str]] = []
     display = ModuleType("IPython.display")
     display.publish_display_data = lambda data, metadata=None: published.append(data)

@@ -1,4 +1,4 @@
-"""What a visitor has set in a view, given to another view of its kind."""
+"""The settings of a view, copied to another view of its kind."""
 
 from __future__ import annotations
 

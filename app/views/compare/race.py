@@ -151,7 +151,7 @@ class Racer:
 
     @property
     def begun(self) -> bool:
-        """Tell whether the run has come further than to where it starts, or has ended there."""
+        """Return whether the run has left its start, or ended there."""
         return bool(self.trace.result) or self.rows["iteration"][-1] > self.here.first
 
     def _until(self, horizon: float) -> np.ndarray:

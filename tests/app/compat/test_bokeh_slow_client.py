@@ -1,4 +1,4 @@
-"""What waits for a browser that reads nothing: bounded in bytes and in time."""
+"""Messages for a browser that reads nothing are bounded in bytes and in time."""
 
 from __future__ import annotations
 

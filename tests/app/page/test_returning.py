@@ -49,7 +49,7 @@ def run(page, wait_until):
 
 
 def left(page):
-    """What its browser says of a page when it loads another one."""
+    """The message of a browser that leaves a page for another one."""
     return {"action": "arrived", "key": page.returning.key, "runs": page.returning.runs}
 
 

@@ -1,4 +1,4 @@
-"""What anybody's solver may yield, raise and say: a sentence, and never a traceback or a wrong number."""
+"""Odd yields, errors and texts of solvers end in a sentence, never in a traceback or a wrong number."""
 
 from __future__ import annotations
 

@@ -435,22 +435,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = f"{error.format_message()} See solverscope --help."
     except MemoryError:
         message = "out of memory: take a smaller problem"
-    except ImportError as error:
-        if not streams.is_lack_of_memory(error):
-            raise
-        message = streams.LACK_OF_MEMORY
     except ValueError as error:
         message = str(error)
-    except OSError as error:
+    except (ImportError, OSError) as error:
         if streams.is_lack_of_memory(error):
-            streams.Listener(sys.stderr).write(f"solverscope: {streams.LACK_OF_MEMORY}\n")
-            return status
-        from solvers.runs.atomic_files import NotWritten, why_not_written
+            message = streams.LACK_OF_MEMORY
+        elif isinstance(error, ImportError):
+            raise
+        else:
+            from solvers.runs.atomic_files import NotWritten, why_not_written
 
-        # whatever is wrong with a file that is read is a ValueError
-        status = NOT_WRITTEN
-        reason, advice = why_not_written(error)
-        message = str(error) if isinstance(error, NotWritten) else f"not written, for {reason}: {advice}"
+            # whatever is wrong with a file that is read is a ValueError
+            status = NOT_WRITTEN
+            reason, advice = why_not_written(error)
+            message = str(error) if isinstance(error, NotWritten) else f"not written, for {reason}: {advice}"
     except Exception as error:
         message = plugins.blamed(error)
         if message is None:

@@ -31,6 +31,8 @@ DAMAGED = (
     gzip.BadGzipFile,
 )
 """What unpacking a damaged file raises; names inside an archive that are no UTF-8 are a ValueError."""
+UNREADABLE = (*DAMAGED, OSError, NotImplementedError, RuntimeError)
+"""That, and what zipfile raises for a kind of compression that it lacks, and for an encrypted file."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 

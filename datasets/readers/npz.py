@@ -13,14 +13,14 @@ import scipy.sparse
 from ..errors import DataError, short
 from ..limits import MAX_BYTES
 from ..store import Progress, open_regular
-from .files import DAMAGED
+from .files import UNREADABLE
 
 SAMPLES, LABELS = ("X", "x", "data"), ("y", "Y", "target", "labels", "label")
 """Names of the arrays of samples and of labels; those of two parts end in _train and _test."""
 CSR = ("data", "indices", "indptr", "shape")
 """Names of the arrays of SciPy's save_npz."""
 RIGHT = "save samples X and labels y by numpy.savez"
-LARGEST = np.iinfo(np.int32).max
+MAX_INDEX = np.iinfo(np.int32).max
 ZIP = b"PK\x03\x04"
 
 
@@ -41,7 +41,7 @@ def is_archive(path: Path) -> bool:
             if file.read(len(ZIP)) != ZIP:
                 return False
             names = zipfile.ZipFile(file).namelist()
-    except (*DAMAGED, OSError, NotImplementedError, RuntimeError):
+    except UNREADABLE:
         return False
     return bool(names) and all(name.endswith(".npy") for name in names)
 
@@ -88,7 +88,7 @@ def names_of_arrays(path: Path, limit: int = MAX_BYTES) -> Sequence[str]:
             members = archive.infolist()
     except FileNotFoundError:
         raise DataError(f"There is no file {path}: check its name.") from None
-    except (*DAMAGED, OSError, NotImplementedError, RuntimeError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path.name} is damaged or no NPZ file ({short(error)}): get it again.") from None
     if sum(member.file_size for member in members) > limit:
         raise DataError(f"{path.name} holds more than {limit:,} bytes when decompressed: split it.")
@@ -133,7 +133,7 @@ def read(path: Path, *names: str) -> tuple[np.ndarray, ...]:
     except DataError:
         raise
     # a single array, no archive, is no context
-    except (*DAMAGED, OSError, MemoryError, NotImplementedError, RuntimeError, TypeError) as error:
+    except (*UNREADABLE, MemoryError, TypeError) as error:
         if str(error).startswith("Object arrays"):
             raise DataError(
                 f"{path.name} holds Python objects, which are not read: save arrays of numbers or of texts."
@@ -207,7 +207,7 @@ def _matrix(
     kind = {"csr": scipy.sparse.csr_matrix, "csc": scipy.sparse.csc_matrix}[form]
     try:
         whole = {array.dtype.kind for array in (indices, indptr, shape)} <= {"i", "u"}
-        if not whole or indices.max(initial=0) > LARGEST:
+        if not whole or indices.max(initial=0) > MAX_INDEX:
             raise ValueError
         values = np.ones(len(indices)) if data is None else data.astype(np.float64)
         X = kind((values, indices.astype(np.int32), indptr.astype(np.int64)), tuple(shape))

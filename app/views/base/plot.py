@@ -139,10 +139,8 @@ class RunPlot(View):
         """Draw one run."""
         sign = {"x": "x", "y": "y", "color": color, **self.dots}
         dots = [self.figure.scatter(source=source, **sign)] if self.dots else []
-        return [
-            *draw_lines(self.figure, source, self.thin[:1], 2, color, "solid" if self.solid else dash),
-            *dots,
-        ]
+        dash = "solid" if self.solid else dash
+        return [*draw_lines(self.figure, source, self.thin[:1], 2, color, dash), *dots]
 
     def hover(self) -> list[tuple[str, str]]:
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""

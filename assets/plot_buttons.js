@@ -1,5 +1,6 @@
-// What a screen reader says of a figure that has a name: its axes and its curves. And two buttons in the corner below the axes of every figure that has a name: "?", which the page's own card answers, and
-// one that opens the figure in a window of its own, where that can follow it. The page tells by data-follow whom.
+// What a screen reader says of a figure that has a name, its axes and curves; and two buttons in the corner below its
+// axes: "?", which the page's own card answers, and one that opens the figure in a window of its own, where that can
+// follow it. The page tells by data-follow whom.
 {
   const STYLE = `position: absolute; bottom: 0; z-index: 2; width: 1.35em; height: 1.35em; padding: 0; border: 0;
     border-radius: 50%; font: inherit; line-height: 1; cursor: pointer; color: inherit; opacity: 0.75;

@@ -57,6 +57,8 @@ def test_a_dead_server_is_told_and_after_its_restart_the_set_up_is_back(mortal):
     visit.open(**SLOW)
     visit.button("Run").click()
     visit.wait_until(lambda: visit.points("convergence") > 3, "a few points")
+    named = "() => [...Bokeh.documents[0].all_models].some(({data}) => data?.key && data.runs?.length === 1)"
+    visit.wait_until(lambda: visit.page.evaluate(named), "the number of the run in the history")
     query = visit.query()
 
     visit.server.process.kill()

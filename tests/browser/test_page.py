@@ -166,7 +166,7 @@ def test_settings_of_a_solver_and_a_copy_of_it_and_lambda_are_in_the_address_and
 @pytest.mark.slow
 def test_a_bad_address_gives_notices_and_the_default_set_up(visit):
     tab = visit(data="svmlight:/etc/passwd", lam="-1", tab="<img src=x>", seed="x")
-    alerts = tab.page.get_by_role("alert")
+    alerts = tab.alert("was left out")
     tab.wait_until(lambda: alerts.count() == 4, "four notices")
     sentence = tab.page.get_by_text("there is no data set 'svmlight:/etc/passwd'")
     tab.wait_until(lambda: sentence.count() == 1 and sentence.is_visible(), "the sentence")

@@ -11,11 +11,9 @@ import json
 import sys
 from base64 import b64encode
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import bokeh
 import panel as pn
@@ -124,6 +122,7 @@ def extension() -> None:
     It takes the place of ``pn.extension()``, which needs a network, and does nothing outside a notebook."""
     before_shown(without_network)
     modules = [panel_notebook, sys.modules.get("holoviews.plotting.renderer")]
+    loaders = [(module, module.load_notebook) for module in modules if module is not None]
     published: list[bool] = []
 
     def once(*args: object, **kwargs: object) -> None:
@@ -131,10 +130,13 @@ def extension() -> None:
             published.append(True)
             publish()
 
-    with ExitStack() as changed:
-        for module in filter(None, modules):
-            changed.enter_context(patch.object(module, "load_notebook", once))
+    try:
+        for module, _ in loaders:
+            module.load_notebook = once
         pn.extension(comms="default")  # those of VS Code load their scripts from another host
+    finally:
+        for module, load in loaders:
+            module.load_notebook = load
 
 
 class Cell(Viewer):

@@ -26,11 +26,13 @@ from app.serving import access, classroom
 from app.serving.serve_options import Serving
 from app.stories import left_out, stories
 
+#: Scripts of plots.
+PLOTS = ("plot_buttons.js", "each_plot.js", "touch.js")
 #: Scripts that a page has use for besides those of its components, by what it is.
 PARTS = {
-    "page": ("plot_buttons.js", "pixels.js", "pictures.js", "zoom_told.js", "touch.js"),
-    "window": ("plot_buttons.js", "touch.js"),
-    "lesson": ("plot_buttons.js", "zoom_followed.js", "touch.js", "led.js"),
+    "page": (*PLOTS, "pixels.js", "pictures.js", "zoom_told.js"),
+    "window": PLOTS,
+    "lesson": (*PLOTS, "show_all.js", "zoom_followed.js", "led.js"),
 }
 
 
@@ -89,8 +91,8 @@ def serve() -> None:
                 page.write_address()
 
         if isinstance(page, Page):
-            session.visitor = request.remote_ip, request.headers.get("User-Agent")
-            session.arrived = False
+            session.presence.visitor = request.remote_ip, request.headers.get("User-Agent")
+            session.presence.arrived = False
 
         together = isinstance(page, FollowPage) and not page.alone
         more = PARTS["page" if isinstance(page, Page) else "lesson" if together else "window"]

@@ -55,7 +55,7 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
         "toolbar_location": "right",
     }
     fig = styled(figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more)), name)
-    fig.js_on_change("tags", CustomJS(args={"plot": fig}, code=asset("whole.js")))
+    fig.js_on_change("tags", CustomJS(args={"plot": fig}, code=asset("show_all.js", "whole.js")))
     step_ticks(fig.xaxis[0], whole=x_label.startswith("iteration"))
     return fig
 
@@ -194,7 +194,7 @@ def follow_axes(fig: figure) -> None:
 
     The browser does it: it alone knows whether a visitor has zoomed, and it takes a range that was once
     logarithmic to be so for good."""
-    code = asset("axis.js")
+    code = asset("show_all.js", "axis.js")
     for dimension, axis in (("x", fig.xaxis[0]), ("y", fig.yaxis[0])):
         args = {"plot": fig, "dimension": dimension}
         begin = CustomJS(args=args, code=code)

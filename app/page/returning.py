@@ -50,7 +50,7 @@ class Returning(Component):
         returns.pages[self.key] = self
 
     def leave(self) -> None:
-        self.page.session.leave()
+        self.page.session.presence.leave()
 
     def close(self) -> None:
         """Take no message of a browser any more."""
@@ -59,8 +59,8 @@ class Returning(Component):
     def receive(self, data: Any) -> None:
         match data:
             case {"action": "arrived", **said}:  # again where the page was connected anew
-                if not self.page.session.arrived:
-                    self.page.session.arrived = True
+                if not self.page.session.presence.arrived:
+                    self.page.session.presence.arrived = True
                     self._arrived(said.get("key"), said.get("runs"))
                 self.answer({"there": True})
             case {"action": "went", "search": str(search)}:

@@ -14,6 +14,7 @@ from weakref import WeakSet, WeakValueDictionary
 import panel as pn
 
 from app.component import Watcher
+from app.page.presence import Presence
 from app.runs import pool
 from app.runs.history import History
 from app.runs.live import LiveRun
@@ -31,12 +32,6 @@ log = logging.getLogger(__name__)
 
 #: Hint in place of a plot while runs are under way.
 WAITING = "No shown run has an iterate yet."
-#: Seconds without a browser after which what a page computes ends: one that was closed, whose runs are to end
-#: within two, or that nobody can come back to; one that is loaded again; one that has lost its connection.
-GRACE, RELOADS, LOST = 1.0, 15.0, 120.0
-#: Seconds after which a page that was closed, and is connected, has come back.
-AGAIN = 5.0
-
 
 #: Sessions by their tokens, as long as their pages are open.
 by_token: WeakValueDictionary[str, Session] = WeakValueDictionary()
@@ -77,16 +72,7 @@ class Session:
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
         self._awaited: set[pool.Worker] = set()
         self._timer: pn.io.PeriodicCallback | None = None
-        self._connected: Callable[[], int] | None = None
-        self._clock: Callable[[], float] = time.monotonic
-        self._seen_connected: float | None = None
-        self._keep: Callable[[bool], None] | None = None
-        self._kept = False
-        self._left_at: float | None = None
-        #: Who looks at the page, and whether their browser has said which page it comes from: until then it
-        #: may be one that is loaded again.
-        self.visitor: object = None
-        self.arrived = True
+        self.presence = Presence()
         #: Says something to the visitor, above everything else.
         self.notify: Callable[[str], None] = lambda text: None
         self._told = False  # that runs are not kept
@@ -349,7 +335,7 @@ class Session:
         """Tick some five times a second in the current document; ``connections()`` counts its pages,
         ``clock()`` the seconds in which there is none. With ``keep`` the page may come back to this session:
         ``keep(True)`` asks the server not to forget it."""
-        self._connected, self._clock, self._keep = connections, clock, keep
+        self.presence.connections, self.presence.keep, self.presence.clock = connections, keep, clock
         # in the background: else every tick would tell the browser that the server is busy, and free again
         self._timer = timer(callback=self._on_time, period=PERIOD, background=True)
         self._timer.start()
@@ -360,18 +346,14 @@ class Session:
         return self._timer is not None
 
     def _on_time(self) -> None:
-        away = self._seconds_away()
-        given_up = away > self._patience
-        kept = not given_up and self._seen_connected is not None
-        if self._keep is not None and kept != self._kept:
-            self._kept = kept
-            self._keep(kept)
-        if given_up:
+        presence = self.presence
+        presence.look(page.presence for page in by_token.values())
+        if presence.given_up:
             # the browser may come back to what was computed, until the server forgets the session
             self._cut_off |= bool(self.share.workers)
             self._halt()
             self._set_period(SLOWEST)
-        if away:  # what is sent now would be lost
+        if presence.away:  # what is sent now would be lost
             self.pages.leave(self)
             return
         if self._cut_off:
@@ -410,29 +392,6 @@ class Session:
         if self._timer is not None:
             self._timer.period = period
 
-    def leave(self) -> None:
-        """Take note that the browser closes the page, or loads another one in its place."""
-        self._left_at = self._clock()
-
-    @property
-    def _patience(self) -> float:
-        """Return the seconds for which a session without a connection waits for its browser."""
-        if self._keep is None:
-            return GRACE
-        if self._left_at is None:
-            return LOST
-        coming = (page for page in by_token.values() if not (page.arrived or page.closed))
-        return RELOADS if any(page.visitor == self.visitor for page in coming) else GRACE
-
-    def _seconds_away(self) -> float:
-        """Return the seconds since the last browser left; 0 while one is connected, or before the first."""
-        now = self._clock()
-        if self._connected() > 0:
-            self._seen_connected = now
-            if self._left_at is not None and now - self._left_at > AGAIN:
-                self._left_at = None
-        return 0.0 if self._seen_connected is None else now - self._seen_connected
-
     def tick(self) -> None:
         """Send what is new as one change of the page."""
         self._ticks += 1
@@ -470,7 +429,7 @@ class Session:
     def _is_due(self, view: View) -> bool:
         """Tell whether a view has waited for as many ticks as it is to, or for as long as these take when
         nothing makes them slow: on a busy machine it lags no further behind."""
-        ticks, now = self.drawing * view.every, self._clock()
+        ticks, now = self.drawing * view.every, self.presence.clock()
         late = now - self._updated.setdefault(view, now) >= 0.001 * PERIOD * ticks
         due = ticks > 0 and (late or self._ticks % ticks == 0)
         if due:

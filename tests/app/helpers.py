@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +26,35 @@ from solvers import Problem
 def press(button: Any) -> None:
     """Click on a button."""
     button.param.trigger("clicks")
+
+
+class Browser:
+    """Comes and goes, and lets time pass in which nobody is connected; it is the session's timer, too. If
+    it ``returns``, the server keeps the session for it."""
+
+    def __init__(self, session: Session, *, returns: bool = False) -> None:
+        self.open, self.now, self.kept = 1, 0.0, []
+        keep = self.kept.append if returns else None
+        session.start_timer(lambda: self.open, keep, timer=self.timer, clock=lambda: self.now)
+
+    def timer(self, *, callback: Callable[[], None], period: int, background: bool) -> Browser:
+        self.tick, self.period = callback, period
+        return self
+
+    def start(self) -> None:
+        self.tick()
+
+    def stop(self) -> None:
+        pass
+
+    def away(self, seconds: float) -> None:
+        self.open = 0
+        self.now += seconds
+        self.tick()
+
+    def back(self) -> None:
+        self.open = 1
+        self.tick()
 
 
 def stage(

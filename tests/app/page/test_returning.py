@@ -20,7 +20,7 @@ def comes(visit):
 
     def come(**query):
         page = visit(**query)
-        page.session.arrived = False
+        page.session.presence.arrived = False
         return page
 
     return come
@@ -34,7 +34,7 @@ def remembered(wait_until):
     def make(**query):
         pages.append(Page(query, history))
         wait_until(lambda: (pages[-1].session.tick(), pages[-1].problem.ready)[1])
-        pages[-1].session.arrived = False
+        pages[-1].session.presence.arrived = False
         return pages[-1]
 
     yield make

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import panel as pn
@@ -12,137 +11,20 @@ from bokeh.document import Document
 from bokeh.model import Model
 
 from app.page.following.following_session import FollowingSession
-from app.page.session import AGAIN, GRACE, LOST, RELOADS, Session
+from app.page.presence import GRACE
+from app.page.session import Session
 from app.runs.pool import PoolFull, RunPool
 from app.serving.rhythm import AT_REST, EAGER, PERIOD, SLOWEST, Rhythm
 from app.views import View
-from tests.app.helpers import curves, note
+from tests.app.helpers import Browser, curves, note
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 SLOW = SMALL | {"tol": "1e-14", "speed": "1 a second"}
 
 
-class Browser:
-    """Comes and goes, and lets time pass in which nobody is connected; it is the session's timer, too. If
-    it ``returns``, the server keeps the session for it."""
-
-    def __init__(self, session: Session, *, returns: bool = False) -> None:
-        self.open, self.now, self.kept = 1, 0.0, []
-        keep = self.kept.append if returns else None
-        session.start_timer(lambda: self.open, keep, timer=self.timer, clock=lambda: self.now)
-
-    def timer(self, *, callback: Callable[[], None], period: int, background: bool) -> Browser:
-        self.tick, self.period = callback, period
-        return self
-
-    def start(self) -> None:
-        self.tick()
-
-    def stop(self) -> None:
-        pass
-
-    def away(self, seconds: float) -> None:
-        self.open = 0
-        self.now += seconds
-        self.tick()
-
-    def back(self) -> None:
-        self.open = 1
-        self.tick()
-
-
 def ended(page, wait_until):
     wait_until(lambda: not page.session.alive)
     page.session.tick()
-
-
-def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until):
-    page = visit(**SLOW)
-    page.controls.go()
-    wait_until(lambda: all(run.trace and len(run.trace) for run in page.session.runs))
-    workers = [run.worker for run in page.session.runs]
-    browser = Browser(page.session)
-    browser.away(GRACE / 2)
-    assert not any(worker.over for worker in workers)
-    browser.away(GRACE)
-    assert all(worker.join(60) for worker in workers)
-    assert browser.period == SLOWEST
-
-
-def test_a_short_gap_of_the_connection_goes_unnoticed(visit):
-    page = visit(**SLOW)
-    page.controls.go()
-    browser = Browser(page.session)
-    browser.away(GRACE / 2)
-    browser.back()
-    browser.away(GRACE / 2)
-    assert all(run.alive for run in page.session.runs)
-    assert len(page.notices) == 0
-
-
-def test_runs_go_on_while_the_connection_is_lost_and_the_server_keeps_the_page_for_minutes(visit, wait_until):
-    page = visit(**SLOW)
-    page.controls.go()
-    browser = Browser(page.session, returns=True)
-    for _ in range(4):
-        browser.away(LOST / 4)
-        assert all(run.alive for run in page.session.runs)
-        assert browser.kept == [True]
-    browser.back()
-    assert len(page.notices) == 0
-    browser.away(LOST + 1.0)
-    assert browser.kept == [True, False]
-    wait_until(lambda: not page.session.alive)
-    browser.back()
-    assert browser.kept == [True, False, True]
-    assert "connection was lost" in page.notices[0].objects[0].object
-
-
-def test_a_page_that_was_never_shown_is_not_kept(session):
-    browser = Browser(session, returns=True)
-    assert browser.kept == [True]
-    other, kept = Session(RunPool(1)), []
-    other.start_timer(lambda: 0, kept.append, timer=browser.timer, clock=lambda: browser.now)
-    browser.tick()
-    assert kept == []
-    other.close()
-
-
-def test_a_tab_that_is_closed_is_told_from_a_lost_connection(visit, wait_until):
-    page = visit(**SLOW)
-    page.controls.go()
-    browser = Browser(page.session, returns=True)
-    page.session.leave()
-    browser.away(GRACE / 2)
-    assert all(run.alive for run in page.session.runs)
-    browser.away(GRACE)
-    wait_until(lambda: not page.session.alive)
-    assert browser.kept == [True, False]
-
-
-def test_a_page_that_was_left_and_came_back_is_waited_for_as_before(visit):
-    page = visit(**SLOW)
-    page.controls.go()
-    browser = Browser(page.session, returns=True)
-    page.session.leave()
-    browser.now += AGAIN + 1.0
-    browser.tick()
-    browser.away(2 * GRACE)
-    assert all(run.alive for run in page.session.runs)
-
-
-def test_a_page_that_is_loaded_again_is_waited_for_until_its_browser_has_said_what_it_was(visit, wait_until):
-    page, other, again = visit(**SLOW), visit(**SLOW), visit(**SLOW)
-    page.controls.go()
-    for one, visitor in ((page, "us"), (other, "them"), (again, "us")):
-        one.session.visitor, one.session.arrived = visitor, one is page
-    browser = Browser(page.session, returns=True)
-    page.session.leave()
-    browser.away(RELOADS / 2)
-    assert all(run.alive for run in page.session.runs)
-    again.returning.receive({"action": "arrived"})
-    browser.away(0.0)
-    wait_until(lambda: not page.session.alive)
 
 
 def test_nothing_is_sent_to_nobody(visit, monkeypatch):

@@ -1,0 +1,67 @@
+"""Whether a browser shows a page, and how long the page waits for one that has gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+#: Seconds without a browser after which what a page computes ends: one that was closed, whose runs are to end
+#: within two, or that nobody can come back to; one that is loaded again; one that has lost its connection.
+GRACE, RELOADS, LOST = 1.0, 15.0, 120.0
+#: Seconds after which a page that was closed, and is connected, has come back.
+AGAIN = 5.0
+
+
+class Presence:
+    """The browser of one page, which is looked for from time to time.
+
+    ``connections()`` counts the page's browsers, ``clock()`` the seconds in which there is none. With
+    ``keep`` the browser may come back: ``keep(True)`` asks the server not to forget the page, ``keep(False)``
+    lets it."""
+
+    def __init__(
+        self,
+        connections: Callable[[], int] = int,
+        keep: Callable[[bool], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.connections, self.keep, self.clock = connections, keep, clock
+        #: Who looks at the page, and whether their browser has said which page it comes from: until then it
+        #: may be one that is loaded again.
+        self.visitor: object = None
+        self.arrived = True
+        #: Seconds since the last browser left, when last looked for; 0 while one is connected, or before the
+        #: first.
+        self.away = 0.0
+        #: Whether it is no longer waited for.
+        self.given_up = False
+        self._seen: float | None = None
+        self._left: float | None = None
+        self._kept = False
+
+    def leave(self) -> None:
+        """Take note that the browser closes the page, or loads another one in its place."""
+        self._left = self.clock()
+
+    def look(self, others: Iterable[Presence]) -> None:
+        """Bring up to date whether a browser is there; ``others`` are those of the server's open pages."""
+        now = self.clock()
+        if self.connections() > 0:
+            self._seen = now
+            if self._left is not None and now - self._left > AGAIN:
+                self._left = None
+        self.away = 0.0 if self._seen is None else now - self._seen
+        self.given_up = self.away > self._patience(others)
+        kept = self._seen is not None and not self.given_up
+        if self.keep is not None and kept != self._kept:
+            self._kept = kept
+            self.keep(kept)
+
+    def _patience(self, others: Iterable[Presence]) -> float:
+        """Return the seconds for which a page without a connection waits for its browser."""
+        if self.keep is None:
+            return GRACE
+        if self._left is None:
+            return LOST
+        coming = any(not other.arrived and other.visitor == self.visitor for other in others)
+        return RELOADS if coming else GRACE

@@ -1,17 +1,16 @@
 """What ``panel serve app`` runs before the first visitor, after each, and after the last."""
 
 import gc
-import sys
-from pathlib import Path
 from threading import Thread
 
-ROOT = str(Path(__file__).resolve().parents[1])
-if sys.path[0] != ROOT:
-    sys.path.insert(0, ROOT)
-
-from app import dropped  # noqa: E402
-from app.serving import endings, guard, heap  # noqa: E402
-from app.serving.serve_options import Serving  # noqa: E402
+try:
+    from solverscope.app import dropped
+except ModuleNotFoundError as error:
+    if error.name != "solverscope":
+        raise
+    raise SystemExit("Solverscope is not installed: run `python -m pip install -e .` in its folder") from None
+from solverscope.app.serving import endings, guard, heap
+from solverscope.app.serving.serve_options import Serving
 
 # what cannot be read ends the server before it has begun; and the server is made after this
 guard.stand(Serving.from_arguments())
@@ -22,7 +21,7 @@ def on_server_loaded(server_context):
     visitor will see."""
     heap.few_arenas()
     dropped.remove_lost()
-    from app.page.serve import prepare
+    from solverscope.app.page.serve import prepare
 
     gc.collect()
     gc.freeze()  # what is imported stays: a search for garbage in it would hold up every page

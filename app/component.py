@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from app.compat.panel_plain_script import PlainScript
-from app.serving.batch import batch
+from solverscope.app.compat.panel_plain_script import PlainScript
+from solverscope.app.serving.batch import batch
 
 
 class Component(PlainScript):

@@ -30,16 +30,13 @@ def main() -> None:
         ending = getattr(signal, name, None)
         if ending is not None and (name == "SIGINT" or signal.getsignal(ending) is not signal.SIG_IGN):
             signal.signal(ending, leave)
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    # another installed package may be called `datasets`: ours must be found first
-    sys.path.insert(0, root)
-    from app.command import streams
+    from solverscope.app.command import streams
 
     streams.open_closed()
     if streams.has_little_memory():
         streams.leave_for_lack_of_memory()
     try:
-        from app.command.cli import main as command_line
+        from solverscope.app.command.cli import main as command_line
     except (ImportError, OSError, MemoryError) as error:
         if not streams.is_lack_of_memory(error):
             raise

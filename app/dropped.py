@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from app.owner import hold
+from solverscope.app.owner import hold
 
 #: What the name of such a folder begins with.
 DROPPED = "solverscope-dropped-"

@@ -5,22 +5,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from benchopt import BaseDataset, BaseObjective, BaseSolver
 
-# The folder has `datasets` and `solvers` of its own, and another installed package may be called `datasets`:
-# ours must be found first.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import datasets
-import solvers
-from app import plugins
-from solvers.declare import MOST_SEED
+from solverscope import datasets, solvers
+from solverscope.app import plugins
+from solverscope.solvers.declare import MOST_SEED
 
 plugins.load_all()
 

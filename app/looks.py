@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from app.colours import COLORS, dash
-from solvers import Trace
+from solverscope.app.colours import COLORS, dash
+from solverscope.solvers import Trace
 
 
 class Look(NamedTuple):

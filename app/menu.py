@@ -6,7 +6,7 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app import theme
+from solverscope.app import theme
 
 
 class Menu(pmui.Select):

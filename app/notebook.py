@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 
 import panel as pn
 
-from app.theme.cells import Cell, extension
-from app.views import Convergence, Sparsity
-from app.views.base.view import View
-from solvers import OwnLoop, Problem, Trace
+from solverscope.app.theme.cells import Cell, extension
+from solverscope.app.views import Convergence, Sparsity
+from solverscope.app.views.base.view import View
+from solverscope.solvers import OwnLoop, Problem, Trace
 
 __all__ = ["Scope", "extension", "live", "solverscope_run"]
 
@@ -32,7 +32,7 @@ class Scope(Cell):
     >>> SparseLogistic("prox-qn", lam=0.01, scope=scope).fit(X, y)     # in a later one, and once more:
     >>> SparseLogistic("owl-qn", lam=0.01, scope=scope).fit(X, y)
 
-    ``views`` are classes of :mod:`app.views`, or views that are made already.
+    ``views`` are classes of :mod:`solverscope.app.views`, or views that are made already.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ def solverscope_run(
     label: str, problem: Problem | None = None, scope: Scope | Callable[[Trace], None] | None = None
 ) -> OwnLoop:
     """Watch a loop of one's own: ``with solverscope_run("mine", problem) as run: run.iterate(w=w)``. For one
-    in an open page see :func:`app.watch.solverscope_run`.
+    in an open page see :func:`solverscope.app.watch.solverscope_run`.
 
     Parameters
     ----------

@@ -33,14 +33,15 @@ class Part:
     y : array or CSR matrix
         Binary: (n,) int8, -1 or +1. Multiclass and sequences: (n,) int32 codes from 0; in a test part -1 for
         labels unseen in training. Tree: (n,) int32, the node of the leaf. Multilabel: (n, L) CSR, int8.
-        Function: its pieces (see :mod:`datasets.loaders.toys`); X is the identity, with a row per variable.
+        Function: its pieces (see :mod:`solverscope.datasets.loaders.toys`); X is the identity, with a row per
+        variable.
     offsets : array, shape (n_sequences + 1,), optional
         int64; sequence i has the rows ``offsets[i]`` to ``offsets[i + 1]``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> part = datasets.Part(np.eye(3), np.array([0, 1, 1], np.int32), offsets=np.array([0, 1, 3]))
     >>> part.n_samples, part.take(np.array([1])).X.shape
     (2, (2, 3))
@@ -137,7 +138,7 @@ class Dataset(Content):
 
     Examples
     --------
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> data = datasets.load("breast-cancer")
     >>> data.n_samples, data.n_features, data.label_names
     (456, 30, ('benign', 'malignant'))

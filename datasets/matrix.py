@@ -51,7 +51,7 @@ class Products:
     Examples
     --------
     >>> import numpy as np
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> X = datasets.Products(np.array([[1.0, 2.0, 3.0]]))
     >>> X.shape, X.nnz
     ((1, 7), 7)

@@ -64,7 +64,7 @@ def entity_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> names, offsets = ("O", "B-PER", "I-PER"), np.array([0, 3])
     >>> scores = datasets.entity_scores(names, np.array([1, 2, 0]), np.array([1, 0, 0]), offsets)
     >>> scores["PER"].found, scores["PER"].correct

@@ -36,7 +36,7 @@ class Option:
 
     Examples
     --------
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> datasets.Option("n_samples", 400, "points", 20, 100_000).parse("1e3")
     1000
     """

@@ -40,7 +40,7 @@ def register(entry: DataSetInfo) -> DataSetInfo:
     Examples
     --------
     >>> import numpy as np
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> def checkerboard(request):
     ...     X = np.random.default_rng(request.seed).uniform(-1.0, 1.0, (400, 2))
     ...     y = np.where(X[:, 0] * X[:, 1] > 0.0, 1, -1).astype(np.int8)
@@ -84,7 +84,7 @@ def describe(id: str) -> DataSetInfo:
 
     Examples
     --------
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> datasets.describe("digits").kind
     'multiclass'
     """
@@ -181,7 +181,7 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
 
     Examples
     --------
-    >>> import datasets
+    >>> from solverscope import datasets
     >>> data = datasets.load("digits", positive=3)
     >>> data.kind, data.X.shape, data.test.X.shape
     ('binary', (1438, 64), (359, 64))

@@ -1,6 +1,6 @@
 """The solvers as scikit-learn's estimators: ``fit`` runs one, and what it learned has the usual names.
 
->>> from solvers.estimators import SparseLogistic
+>>> from solverscope.solvers.estimators import SparseLogistic
 >>> SparseLogistic(lam_ratio=0.1).fit(X, y).coef_
 
 An intercept is what the data sets' option ``bias=1`` makes: the weight of a last, constant feature of ones,
@@ -40,7 +40,7 @@ from .runs.stopping import Stopping
 from .runs.trace import Trace
 
 #: The module of the live view. It belongs to the app, and is imported by its name where a view is wanted.
-LIVE_VIEW = "app.notebook"
+LIVE_VIEW = "solverscope.app.notebook"
 
 
 @dataclass(eq=False, repr=False)  # scikit-learn compares and prints estimators itself
@@ -63,7 +63,8 @@ class Estimator(BaseEstimator):
         Where the run ends: violation, or proved bound, relative to that at w = 0; iterations; CPU seconds.
     scope : bool or callable
         Whether the run is drawn in the notebook's cell while it goes on; or what to call with the trace after
-        each iterate and at the end, off the clock, such as an ``app.notebook.Scope`` of several runs.
+        each iterate and at the end, off the clock, such as a ``solverscope.app.notebook.Scope`` of several
+        runs.
 
     Attributes
     ----------
@@ -205,7 +206,7 @@ class SparseLogistic(_OfRows):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
-    >>> from solvers.estimators import SparseLogistic
+    >>> from solverscope.solvers.estimators import SparseLogistic
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SparseLogistic(lam=0.01).fit(scale(X), y)
     >>> model.trace_.status, int((model.coef_ != 0.0).sum())
@@ -233,7 +234,7 @@ class SparseMulticlass(_OfRows):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from solvers.estimators import SparseMulticlass
+    >>> from solverscope.solvers.estimators import SparseMulticlass
     >>> X, y = load_iris(return_X_y=True)
     >>> SparseMulticlass(lam_ratio=0.1).fit(X, y).coef_.shape
     (3, 4)
@@ -261,7 +262,7 @@ class ChainCRF(Estimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from solvers.estimators import ChainCRF
+    >>> from solverscope.solvers.estimators import ChainCRF
     >>> X, y = [np.eye(2), np.eye(2)[[0, 1, 1]]], [["a", "b"], ["a", "b", "b"]]
     >>> [said.tolist() for said in ChainCRF(lam=0.1).fit(X, y).predict(X)]
     [['a', 'b'], ['a', 'b', 'b']]

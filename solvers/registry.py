@@ -227,7 +227,7 @@ def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
 
     Examples
     --------
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> solvers.make_solver("lbfgs", memory=5).memory
     5
     >>> solvers.make_solver("lbfgs", preset="paper").line_search
@@ -321,7 +321,7 @@ def compatible(loss: str, penalty: str, *, sharded: bool = False) -> list[str]:
 
     Examples
     --------
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> solvers.compatible(loss="tree-softmax", penalty="l1")[:3]
     ['prox-qn', 'prox-gd', 'owl-qn']
     """

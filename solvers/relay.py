@@ -147,7 +147,7 @@ def legs_joined(parts: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> solvers.legs_joined(["sgd-l1,passes=2", "prox-qn"])
     'sgd-l1 until passes >= 2 then prox-qn'
     """

@@ -61,7 +61,7 @@ class Answer:
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     """``command("run", "digits", ...)`` calls the command line in this process."""
-    from app.command.cli import main
+    from solverscope.app.command.cli import main
 
     def call(*arguments: str) -> Answer:
         capsys.readouterr()
@@ -74,8 +74,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
 @pytest.fixture
 def registries() -> Generator[None, None, None]:
     """Whatever a test registers is gone after it."""
-    import datasets
-    import solvers
+    from solverscope import datasets, solvers
 
     tables = (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES, solvers.RULES, datasets.DATASETS)
     before = [dict(table) for table in tables]

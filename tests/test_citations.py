@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from app.papers import papers
+from solverscope.app.papers import papers
 from tests.citations import NAMES, READERS, ROOT, citations, cited
 
 LISTS = tomllib.loads((ROOT / "tests" / "papers.toml").read_text(encoding="utf-8"))

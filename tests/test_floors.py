@@ -79,12 +79,14 @@ def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
     folder = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
+            names = (alias.name.removeprefix("solverscope.") for alias in node.names)
+            yield from (name for name in names if name in known)
         elif isinstance(node, ast.ImportFrom):
             above = folder[: len(folder) - node.level + 1] if node.level else []
             origin = ".".join([*above, *([node.module] if node.module else [])])
+            origin = origin.removeprefix("solverscope").removeprefix(".")
             for alias in node.names:
-                full = f"{origin}.{alias.name}"
+                full = f"{origin}.{alias.name}".removeprefix(".")
                 if full in known:
                     yield full
                 elif origin in known:

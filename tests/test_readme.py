@@ -13,13 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app import views
-from app.plugins import load_file
-from app.settings.experiment import Experiment
-from app.stories import by_topic, read, stories
-from solvers.runs.pseudocode import Pseudocode
+from solverscope import datasets, solvers
+from solverscope.app import views
+from solverscope.app.plugins import load_file
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.stories import by_topic, read, stories
+from solverscope.solvers.runs.pseudocode import Pseudocode
 from tests import loop
 from tests.app.stories.told import Told
 
@@ -88,7 +87,7 @@ def test_python_example_runs(tmp_path, capsys):
 
 def test_example_of_pandas_has_a_row_for_each_run(tmp_path, capsys):
     code = blocks(README, "python")
-    names = run_example(f"import datasets\nimport solvers\n\n{code[1]}", tmp_path)
+    names = run_example(f"from solverscope import datasets, solvers\n\n{code[1]}", tmp_path)
     assert len(names["table"]) == sum(map(len, names["runs"]))
     assert {run.status for run in names["runs"]} == {"converged"}
     printed = capsys.readouterr().out
@@ -109,7 +108,7 @@ def test_example_of_a_data_set_prints_its_summary(tmp_path, capsys):
 
 def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeypatch):
     """In an event loop, as a notebook has one."""
-    monkeypatch.setattr("app.notebook.extension", lambda: None)
+    monkeypatch.setattr("solverscope.app.notebook.extension", lambda: None)
     seen: list[tuple[str, int]] = []
 
     async def notebook() -> None:
@@ -132,7 +131,7 @@ def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeyp
 @pytest.fixture
 def cells(tmp_path, monkeypatch):
     """What the cells of a notebook have defined, by a word of each."""
-    monkeypatch.setattr("app.notebook.extension", lambda: None)
+    monkeypatch.setattr("solverscope.app.notebook.extension", lambda: None)
 
     def run(word):
         (cell,) = [block for block in blocks(APP, "python") if word in block]

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import solvers
-from solvers.rivals.watched import ANEW
+from solverscope import solvers
+from solverscope.solvers.rivals.watched import ANEW
 
 from ..settings.own_file_names import named
 from ..settings.recipe import Entrant, Recipe
 from ..sweep.spec import Spec
 
 #: What each file inherits is in the installed project, so that nothing of it is copied.
-BASE = "app.for_benchopt"
+BASE = "solverscope.app.for_benchopt"
 ABOUT = {"Dataset": "A data set", "Objective": "An objective", "Solver": "A solver"}
 README = """# {title}
 

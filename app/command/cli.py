@@ -13,6 +13,8 @@ from typing import Any
 
 import typer
 
+import solverscope
+
 from .. import plugins
 from ..settings import arguments
 from . import printing, signals, streams
@@ -38,15 +40,28 @@ from .options import (
     switch,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+APP = Path(__file__).resolve().parents[1]
 
 # neither boxes nor tracebacks: main() says in one line what is wrong
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Watch convex solvers shrink, search and converge: without a page, or serve the page.",
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        streams.put(f"solverscope {solverscope.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def solverscope_(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version.", callback=_show_version, is_eager=True
+    ),
+) -> None:
+    """Watch convex solvers shrink, search and converge: without a page, or serve the page."""
 
 
 @app.command("list")
@@ -193,7 +208,7 @@ def path(
 
 
 def _out(out: str | None) -> Path | None:
-    from solvers.runs.trace import checked_path
+    from solverscope.solvers.runs.trace import checked_path
 
     return None if out is None else checked_path(out)
 
@@ -392,7 +407,7 @@ def serve(
     public: bool = switch("--public", "Admit everybody, at all addresses of this machine."),
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
-    import datasets
+    from solverscope import datasets
 
     from ..serving import serve_options as serving
 
@@ -408,7 +423,7 @@ def serve(
     marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page
     from panel.command import main as panel  # takes seconds, and what is wrong has been said by now
 
-    sys.argv = ["panel", "serve", str(ROOT / "app"), *bound, *context.args, *marker, *options]
+    sys.argv = ["panel", "serve", str(APP), *bound, *context.args, *marker, *options]
     try:
         panel()
     except SystemExit as ended:
@@ -428,7 +443,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             message, status = "interrupted", INTERRUPTED  # Typer makes an exit status of it
     except KeyboardInterrupt:
         message, status = "interrupted", INTERRUPTED
-    except SystemExit:  # so Typer ends when the reader of a pipe has closed it
+    except SystemExit as ended:  # so Typer ends when the reader of a pipe has closed it
+        if ended.code == 0:  # and when it has answered a shell that completes a word
+            return FINISHED
         streams.abandon_output()
         return INTERRUPTED
     except typer.TyperException as error:
@@ -443,7 +460,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif isinstance(error, ImportError):
             raise
         else:
-            from solvers.runs.atomic_files import NotWritten, why_not_written
+            from solverscope.solvers.runs.atomic_files import NotWritten, why_not_written
 
             # whatever is wrong with a file that is read is a ValueError
             status = NOT_WRITTEN

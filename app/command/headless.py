@@ -7,10 +7,9 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import Any
 
-import datasets
-import solvers
-from solvers.runs.endings import BROKEN, of_bound
-from solvers.runs.trace import iterate_line, plain, run_line, save
+from solverscope import datasets, solvers
+from solverscope.solvers.runs.endings import BROKEN, of_bound
+from solverscope.solvers.runs.trace import iterate_line, plain, run_line, save
 
 from ..runs.reference import MOST_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def _datasets() -> Iterator[dict[str, Any]]:
-    import datasets
+    from solverscope import datasets
 
     for entry in datasets.DATASETS.values():
         _, reason = entry.available()
@@ -21,7 +21,7 @@ def _datasets() -> Iterator[dict[str, Any]]:
 
 
 def _classes(table: str) -> Iterator[dict[str, Any]]:
-    import solvers
+    from solverscope import solvers
 
     for cls in getattr(solvers, table).values():
         reason = cls.why_not_here() if table == "SOLVERS" else None
@@ -46,14 +46,14 @@ def _views() -> Iterator[dict[str, Any]]:
 
 
 def _rules() -> Iterator[dict[str, Any]]:
-    import solvers
+    from solverscope import solvers
 
     for rule in solvers.RULES.values():
         yield _record(rule, None)
 
 
 def _fields() -> Iterator[dict[str, Any]]:
-    import solvers
+    from solverscope import solvers
 
     for name, field in solvers.FIELDS.items():
         kind = {int: "whole number", float: "number", str: "word", tuple: "words"}[field.type]
@@ -61,7 +61,7 @@ def _fields() -> Iterator[dict[str, Any]]:
 
 
 def _traits() -> Iterator[dict[str, Any]]:
-    import solvers
+    from solverscope import solvers
 
     offering = {**solvers.LOSSES, **solvers.PENALTIES}
     for trait in solvers.Trait:

@@ -5,18 +5,42 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import typer
 
+#: The registry whose ids an option or argument takes.
+REGISTRIES = {
+    "DATASET": ("solverscope.datasets", "DATASETS"),
+    "--loss": ("solverscope.solvers", "LOSSES"),
+    "--penalty": ("solverscope.solvers", "PENALTIES"),
+    "--solver": ("solverscope.solvers", "SOLVERS"),
+}
+
+
+def _completing(name: str) -> Callable[[str], list[str]] | None:
+    """Return the function that completes an id in a shell; None for an option that takes none."""
+    if name not in REGISTRIES:
+        return None
+    module, table = REGISTRIES[name]
+
+    def complete(incomplete: str) -> list[str]:
+        label, equals, begun = incomplete.rpartition("=")
+        return [
+            f"{label}{equals}{id}" for id in getattr(import_module(module), table) if id.startswith(begun)
+        ]
+
+    return complete
+
 
 def option(flag: str, metavar: str, help: str, default: str | None = None) -> Any:
-    return typer.Option(default, flag, metavar=metavar, help=help)
+    return typer.Option(default, flag, metavar=metavar, help=help, autocompletion=_completing(flag))
 
 
 def options(flag: str, metavar: str, help: str) -> Any:
     """Declare an option that may be repeated."""
-    return typer.Option([], flag, metavar=metavar, help=help)
+    return option(flag, metavar, help, default=[])
 
 
 def switch(flag: str, help: str) -> Any:
@@ -24,7 +48,9 @@ def switch(flag: str, help: str) -> Any:
 
 
 def argument(metavar: str, help: str | None = None, *, default: Any = ...) -> Any:
-    return typer.Argument(default, metavar=metavar, help=help)
+    return typer.Argument(
+        default, metavar=metavar, help=help, autocompletion=_completing(metavar.partition("[")[0])
+    )
 
 
 PLUGIN = options("--plugin", "FILE", "Python file that registers your own solver, loss or data.")

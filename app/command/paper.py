@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvers.runs.atomic_files import replacing
+from solverscope.solvers.runs.atomic_files import replacing
 
 from ..papers import Exhibit, Paper, groups, paper, papers
 from ..papers.bounds import Bounds

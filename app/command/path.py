@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-import solvers
-from solvers.runs.atomic_files import replacing
-from solvers.runs.lam_path import measured, path_runs
-from solvers.runs.records import for_spreadsheet
-from solvers.runs.trace import plain
+from solverscope import solvers
+from solverscope.solvers.runs.atomic_files import replacing
+from solverscope.solvers.runs.lam_path import measured, path_runs
+from solverscope.solvers.runs.records import for_spreadsheet
+from solverscope.solvers.runs.trace import plain
 
 from ..settings.experiment import Experiment
 from ..sweep.choice import choices
@@ -42,9 +42,9 @@ def execute(
     The ``experiments`` differ in loss and penalty; ``lams(problem)`` gives the λ of each, in order. At each λ
     come the records of a run of that problem: ``problem``, ``reference`` if f* is wanted, ``run``,
     ``iterate`` where ``iterates`` are wanted, and ``result`` with the fields of
-    :func:`solvers.runs.lam_path.measured`; with ``choose``, at the end, ``choice``: the λ that does best on
-    the test part. ``out`` gets the same records (``.jsonl``), or one row a λ (``.csv``; ``.npz``, with the
-    weights). Raises ValueError for bad input, before anything is computed or printed.
+    :func:`solverscope.solvers.runs.lam_path.measured`; with ``choose``, at the end, ``choice``: the λ that
+    does best on the test part. ``out`` gets the same records (``.jsonl``), or one row a λ (``.csv``;
+    ``.npz``, with the weights). Raises ValueError for bad input, before anything is computed or printed.
     """
     made = problems(experiments, load(experiments, progress), progress)
     if choose and not made[0].has_test:

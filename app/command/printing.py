@@ -48,8 +48,8 @@ def _named(*fields: str) -> Columns:
 
 
 def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False) -> None:
-    """Print a list of :func:`app.command.listing.entries`, a line each, as long as the terminal is wide; with
-    ``why`` the reasons of those that are not available below it."""
+    """Print a list of :func:`solverscope.app.command.listing.entries`, a line each, as long as the terminal
+    is wide; with ``why`` the reasons of those that are not available below it."""
     width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
     rows = [
         {
@@ -86,7 +86,7 @@ def _shortened(text: str, width: int) -> str:
 
 
 def show_runs(entries: Sequence[dict[str, Any]]) -> None:
-    """Print a list of :func:`app.command.runs.entries`; a sentence if there are none."""
+    """Print a list of :func:`solverscope.app.command.runs.entries`; a sentence if there are none."""
     if not entries:
         put("no runs are kept yet: those of a page are, and `solverscope runs import FILE` adds others\n")
         return
@@ -183,7 +183,7 @@ def _median(label: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _gap(objective: float | None, f_star: float | None) -> float | None:
-    from solvers import relative_gap, undercuts
+    from solverscope.solvers import relative_gap, undercuts
 
     if f_star is None or objective is None or undercuts(objective, f_star):
         return None

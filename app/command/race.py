@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import datasets
-import solvers
-from solvers.runs.atomic_files import replacing
+from solverscope import datasets, solvers
+from solverscope.solvers.runs.atomic_files import replacing
 
 from .. import looks, theme
 from ..settings import words

@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from solvers.runs.atomic_files import NotWritten
-from solvers.runs.reading import read
-from solvers.runs.trace import plain, save
+from solverscope.solvers.runs.atomic_files import NotWritten
+from solverscope.solvers.runs.reading import read
+from solverscope.solvers.runs.trace import plain, save
 
 from ..runs.archive import LASTING, Archive, Kept, Newer, place, trouble
 from ..runs.compare import options

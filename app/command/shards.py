@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from solvers.problems.shards.shard import check_count
+from solverscope.solvers.problems.shards.shard import check_count
 
 from ..settings.recipe import Recipe
 from ..sweep.cluster import Place, why_no_dask

@@ -67,7 +67,7 @@ def put(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        from solvers.runs.atomic_files import NotWritten, why_not_written
+        from solverscope.solvers.runs.atomic_files import NotWritten, why_not_written
 
         reason, advice = why_not_written(error)
         raise NotWritten(f"standard output was not written, for {reason}: {advice}") from error

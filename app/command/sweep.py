@@ -6,7 +6,7 @@ import math
 import time
 from concurrent.futures import wait
 
-from solvers.runs.endings import BROKEN
+from solverscope.solvers.runs.endings import BROKEN
 
 from ..sweep.cluster import started
 from ..sweep.driver import SchedulerGone, Sweep, counts

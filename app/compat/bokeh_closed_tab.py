@@ -6,7 +6,7 @@ from bokeh.server.connection import ServerConnection
 from bokeh.server.session import ServerSession
 from tornado.websocket import WebSocketClosedError
 
-from app.compat.change import Change, in_place_of
+from solverscope.app.compat.change import Change, in_place_of
 
 CHANGE = Change(
     name=__name__,

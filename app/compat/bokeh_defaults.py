@@ -10,7 +10,7 @@ from bokeh.core.has_props import HasProps
 from bokeh.core.property.descriptors import PropertyDescriptor
 from bokeh.core.property.wrappers import PropertyValueContainer
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from bokeh.document import Document
 from bokeh.io import doc as current
 
-from app.compat.change import Change, in_place_of
+from solverscope.app.compat.change import Change, in_place_of
 
 CHANGE = Change(
     name=__name__,

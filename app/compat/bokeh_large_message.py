@@ -8,7 +8,7 @@ from bokeh.protocol.exceptions import ProtocolError
 from bokeh.protocol.message import Message
 from bokeh.protocol.receiver import Fragment, Receiver
 
-from app.compat.change import Change, in_place_of
+from solverscope.app.compat.change import Change, in_place_of
 
 CHANGE = Change(
     name=__name__,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from bokeh.document.models import DocumentModelManager
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bokeh.server.connection import ServerConnection
 from bokeh.server.session import ServerSession
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

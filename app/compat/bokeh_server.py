@@ -8,7 +8,7 @@ from typing import Any
 from bokeh.server import server as bokeh_server
 from bokeh.server.tornado import DEFAULT_SESSION_TOKEN_EXPIRATION, BokehTornado
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from bokeh.protocol.message import Message
 from bokeh.server.views.ws import WSHandler
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

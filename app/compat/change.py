@@ -19,7 +19,7 @@ from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
-log = logging.getLogger("app.compat")
+log = logging.getLogger("solverscope.app.compat")
 
 #: Versions that the changes are written for, which are those that pyproject.toml lets in.
 KNOWN = {

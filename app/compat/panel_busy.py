@@ -6,7 +6,7 @@ import param
 from panel.util import edit_readonly
 from panel_material_ui import Page
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

@@ -8,7 +8,7 @@ from bokeh.server.connection import ServerConnection
 from bokeh.server.session import ServerSession, _needs_document_lock
 from panel.io.state import state
 
-from app.compat.change import Change, in_place_of
+from solverscope.app.compat.change import Change, in_place_of
 
 CHANGE = Change(
     name=__name__,

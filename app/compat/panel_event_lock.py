@@ -5,7 +5,7 @@ from __future__ import annotations
 from panel.io import with_lock
 from panel.reactive import Syncable
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

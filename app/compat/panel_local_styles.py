@@ -9,7 +9,7 @@ import panel as pn
 from bokeh.document import Document
 from panel.reactive import Reactive
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

@@ -8,7 +8,7 @@ from typing import Any
 from bokeh.document import Document
 from panel.custom import JSComponent
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

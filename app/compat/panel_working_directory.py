@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from panel_material_ui import FileSelector
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 CHANGE = Change(
     name=__name__,

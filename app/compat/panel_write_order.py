@@ -11,7 +11,7 @@ from bokeh.document.events import DocumentPatchedEvent
 from bokeh.server.connection import ServerConnection
 from panel.io import document as panel_document
 
-from app.compat.change import Change, in_place_of
+from solverscope.app.compat.change import Change, in_place_of
 
 CHANGE = Change(
     name=__name__,

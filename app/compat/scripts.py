@@ -6,7 +6,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "compat"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.compat import (
+from solverscope.app.compat import (
     bokeh_closed_tab,
     bokeh_defaults,
     bokeh_failed_callback,

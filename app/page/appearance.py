@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from app.page.sidebar.breaks import Breaks
-from app.page.sidebar.fields import Form
-from app.page.sidebar.problem_panel import ProblemPanel
-from app.page.sidebar.run_controls import DRAWING, PACES, RunControls
-from app.page.tabs.tab_bar import TabBar
-from app.page.type_size import VIEWS, TypeSize
-from app.settings.recipe import REPEAT, REPEATS
-from app.views import TABS
-from app.views.base.plot import AXES, SCALES
-from app.views.convergence.convergence import MEASURES, Convergence
+from solverscope.app.page.sidebar.breaks import Breaks
+from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.page.sidebar.problem_panel import ProblemPanel
+from solverscope.app.page.sidebar.run_controls import DRAWING, PACES, RunControls
+from solverscope.app.page.tabs.tab_bar import TabBar
+from solverscope.app.page.type_size import VIEWS, TypeSize
+from solverscope.app.settings.recipe import REPEAT, REPEATS
+from solverscope.app.views import TABS
+from solverscope.app.views.base.plot import AXES, SCALES
+from solverscope.app.views.convergence.convergence import MEASURES, Convergence
 
 #: When a change of λ takes effect, and whether that is at once.
 DIALS = {"next-run": False, "live": True}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import html
 import math
 
-import datasets
-import solvers
-from app.ink import strip
-from app.theme import capital, number
+from solverscope import datasets, solvers
+from solverscope.app.ink import strip
+from solverscope.app.theme import capital, number
 
 KINDS = {
     "binary": "two classes",

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import param
 
-from app import looks, theme
-from app.component import Component
-from app.page.session import Session
-from app.page.tabs.branches import Branches
-from app.serving.batch import batch
-from app.views.base.drawn import Drawn
-from app.views.base.run_events import in_words, run_events
-from solvers import FIELDS
+from solverscope.app import looks, theme
+from solverscope.app.component import Component
+from solverscope.app.page.session import Session
+from solverscope.app.page.tabs.branches import Branches
+from solverscope.app.serving.batch import batch
+from solverscope.app.views.base.drawn import Drawn
+from solverscope.app.views.base.run_events import in_words, run_events
+from solverscope.solvers import FIELDS
 
 MOST_MARKS = 200
 #: Said while there is no run: to who can start one, who follows a lesson, and who looks around in it alone.

@@ -12,19 +12,19 @@ from typing import Any, ClassVar, NamedTuple
 import param
 from bokeh.plotting import figure
 
-from app import looks, theme
-from app.component import Component
-from app.page.legend import note
-from app.page.session import Session
-from app.runs.formats import FORMATS, as_bytes, offered
-from app.runs.shown import Shown
-from app.settings import reproduction, words
-from app.views import View
-from app.views.base.help import RUN
-from app.views.base.plot import RunPlot
-from app.views.compare.report import Section, report
-from app.views.compare.summary import HEADS, Table, as_html, cells, kind
-from solvers import Trace
+from solverscope.app import looks, theme
+from solverscope.app.component import Component
+from solverscope.app.page.legend import note
+from solverscope.app.page.session import Session
+from solverscope.app.runs.formats import FORMATS, as_bytes, offered
+from solverscope.app.runs.shown import Shown
+from solverscope.app.settings import reproduction, words
+from solverscope.app.views import View
+from solverscope.app.views.base.help import RUN
+from solverscope.app.views.base.plot import RunPlot
+from solverscope.app.views.compare.report import Section, report
+from solverscope.app.views.compare.summary import HEADS, Table, as_html, cells, kind
+from solverscope.solvers import Trace
 
 #: The choice of all runs that are shown, in place of one of them.
 ALL = "all"

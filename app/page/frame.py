@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import panel_material_ui as pmui
 
-from app import theme
-from app.compat import panel_busy
-from app.component import Component
+from solverscope.app import theme
+from solverscope.app.compat import panel_busy
+from solverscope.app.component import Component
 
 #: Styles of the frame's own parts: the header is one line, however long the question in it.
 FRAME = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.page.stage import Stage
-from app.runs.shown import Shown
-from app.settings.experiment import Experiment
-from app.stories import LAST, Step
-from app.views import View
-from solvers import Trace
-from solvers.runs.breakpoints import known
+from solverscope.app.page.stage import Stage
+from solverscope.app.runs.shown import Shown
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.stories import LAST, Step
+from solverscope.app.views import View
+from solverscope.solvers import Trace
+from solverscope.solvers.runs.breakpoints import known
 
 
 class Guide:

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.views import View
-from app.views.base.help import Help
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.views import View
+from solverscope.app.views.base.help import Help
 
 
 class HelpDialog(Component):

@@ -8,17 +8,17 @@ import panel_material_ui as pmui
 import param
 from panel.viewable import Viewable, Viewer
 
-from app import theme
-from app.page.frame import frame
-from app.page.session import Session
-from app.page.sidebar.optimum import Optimum
-from app.page.sidebar.problem_panel import ProblemPanel
-from app.page.sidebar.run_controls import RunControls
-from app.page.story_card import StoryCard
-from app.page.theme_toggle import ThemeToggle
-from app.page.top_views import TopViews
-from app.page.type_size import PLOTS, TypeSize
-from app.serving.access import Rights
+from solverscope.app import theme
+from solverscope.app.page.frame import frame
+from solverscope.app.page.session import Session
+from solverscope.app.page.sidebar.optimum import Optimum
+from solverscope.app.page.sidebar.problem_panel import ProblemPanel
+from solverscope.app.page.sidebar.run_controls import RunControls
+from solverscope.app.page.story_card import StoryCard
+from solverscope.app.page.theme_toggle import ThemeToggle
+from solverscope.app.page.top_views import TopViews
+from solverscope.app.page.type_size import PLOTS, TypeSize
+from solverscope.app.serving.access import Rights
 
 #: What Panel can show.
 Part = Viewable | Viewer

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.page.session import Session
-from app.runs.compare import typed_or_all
-from app.runs.live import FINAL, LiveRun
-from app.runs.shown import Shown
-from app.serving.batch import batch
-from app.settings import words
-from solvers import FIELDS
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.page.session import Session
+from solverscope.app.runs.compare import typed_or_all
+from solverscope.app.runs.live import FINAL, LiveRun
+from solverscope.app.runs.shown import Shown
+from solverscope.app.serving.batch import batch
+from solverscope.app.settings import words
+from solverscope.solvers import FIELDS
 
 #: Fields of the newest record that a row shows.
 COLUMNS = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu_seconds")

@@ -13,45 +13,45 @@ from urllib.parse import parse_qsl, urlencode
 import panel as pn
 import panel_material_ui as pmui
 
-from app import theme, views
-from app.page.appearance import Appearance
-from app.page.cursor_bar import CursorBar
-from app.page.export_panel import ExportPanel
-from app.page.following.teaching import Teaching
-from app.page.guide import Guide
-from app.page.help_dialog import HelpDialog, explanation
-from app.page.layout import laid_out
-from app.page.legend import LegendRows
-from app.page.prediction import Prediction
-from app.page.returning import Returning
-from app.page.session import Session
-from app.page.sidebar.breaks import Breaks
-from app.page.sidebar.fields import Form
-from app.page.sidebar.optimum import Optimum
-from app.page.sidebar.own_loops import OwnLoops
-from app.page.sidebar.problem_panel import ProblemPanel
-from app.page.sidebar.run_controls import RunControls
-from app.page.sidebar.solver_panel import SolverPanel
-from app.page.story_card import StoryCard
-from app.page.story_menu import StoryMenu
-from app.page.tabs.branches import Branches
-from app.page.tabs.tab_bar import TabBar, used_by
-from app.page.tabs.tab_views import tab_view
-from app.page.top_views import TopViews
-from app.page.type_size import PLOTS, VIEWS, TypeSize
-from app.runs import library
-from app.runs.history import History
-from app.runs.live import ROUND, LiveRun
-from app.runs.pool import PoolFull
-from app.serving.access import HERE, Rights
-from app.serving.batch import batch
-from app.settings.experiment import MOST_SOLVERS, Experiment
-from app.settings.recipe import LIMITS, REPEAT, THREADS, Entrant, Limits, Recipe
-from app.stories import FREE, Story, free, left_out, stories
-from app.views import TABS, View
-from app.views.base.help import Help
-from app.views.base.plot import SHARED, share_axis
-from solvers import SOLVERS, Problem, Stopping
+from solverscope.app import theme, views
+from solverscope.app.page.appearance import Appearance
+from solverscope.app.page.cursor_bar import CursorBar
+from solverscope.app.page.export_panel import ExportPanel
+from solverscope.app.page.following.teaching import Teaching
+from solverscope.app.page.guide import Guide
+from solverscope.app.page.help_dialog import HelpDialog, explanation
+from solverscope.app.page.layout import laid_out
+from solverscope.app.page.legend import LegendRows
+from solverscope.app.page.prediction import Prediction
+from solverscope.app.page.returning import Returning
+from solverscope.app.page.session import Session
+from solverscope.app.page.sidebar.breaks import Breaks
+from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.page.sidebar.optimum import Optimum
+from solverscope.app.page.sidebar.own_loops import OwnLoops
+from solverscope.app.page.sidebar.problem_panel import ProblemPanel
+from solverscope.app.page.sidebar.run_controls import RunControls
+from solverscope.app.page.sidebar.solver_panel import SolverPanel
+from solverscope.app.page.story_card import StoryCard
+from solverscope.app.page.story_menu import StoryMenu
+from solverscope.app.page.tabs.branches import Branches
+from solverscope.app.page.tabs.tab_bar import TabBar, used_by
+from solverscope.app.page.tabs.tab_views import tab_view
+from solverscope.app.page.top_views import TopViews
+from solverscope.app.page.type_size import PLOTS, VIEWS, TypeSize
+from solverscope.app.runs import library
+from solverscope.app.runs.history import History
+from solverscope.app.runs.live import ROUND, LiveRun
+from solverscope.app.runs.pool import PoolFull
+from solverscope.app.serving.access import HERE, Rights
+from solverscope.app.serving.batch import batch
+from solverscope.app.settings.experiment import MOST_SOLVERS, Experiment
+from solverscope.app.settings.recipe import LIMITS, REPEAT, THREADS, Entrant, Limits, Recipe
+from solverscope.app.stories import FREE, Story, free, left_out, stories
+from solverscope.app.views import TABS, View
+from solverscope.app.views.base.help import Help
+from solverscope.app.views.base.plot import SHARED, share_axis
+from solverscope.solvers import SOLVERS, Problem, Stopping
 
 TITLE = "Solverscope"
 

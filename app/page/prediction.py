@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from app import theme
-from app.page.stage import Stage
-from app.settings.recipe import make_run
-from app.stories.ask import Ask, Truth
-from solvers import FIELDS, LINE, Trace
-from solvers.probes.study import Study
+from solverscope.app import theme
+from solverscope.app.page.stage import Stage
+from solverscope.app.settings.recipe import make_run
+from solverscope.app.stories.ask import Ask, Truth
+from solverscope.solvers import FIELDS, LINE, Trace
+from solverscope.solvers.probes.study import Study
 
 #: Intervals of a picture of φ.
 FINE = 120

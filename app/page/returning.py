@@ -11,15 +11,15 @@ from urllib.parse import parse_qsl
 import panel as pn
 import param
 
-from app import theme
-from app.component import Component
-from app.page.stage import Stage
-from app.runs.archive import Archive, Kept
-from app.runs.history import Unavailable
-from app.runs.past import PastRun, free_style
-from app.runs.shown import Shown
-from app.serving import returns
-from solvers import Trace
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.page.stage import Stage
+from solverscope.app.runs.archive import Archive, Kept
+from solverscope.app.runs.history import Unavailable
+from solverscope.app.runs.past import PastRun, free_style
+from solverscope.app.runs.shown import Shown
+from solverscope.app.serving import returns
+from solverscope.solvers import Trace
 
 #: Runs that are taken from the history at most.
 MOST = 12

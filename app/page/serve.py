@@ -11,20 +11,20 @@ from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
 from bokeh.server.session import ServerSession
 
-import datasets
-from app import plugins, theme
-from app.compat import startup
-from app.compat.scripts import CHANGES, scripts
-from app.page.following.ballot import Ballot
-from app.page.following.follow_page import FollowPage
-from app.page.following.plot_window import PlotWindow
-from app.page.page import TITLE, Page
-from app.page.theme_toggle import wanted as wanted_theme
-from app.runs import history, library
-from app.runs.budget import budget
-from app.serving import access, classroom
-from app.serving.serve_options import Serving
-from app.stories import left_out, stories
+from solverscope import datasets
+from solverscope.app import plugins, theme
+from solverscope.app.compat import startup
+from solverscope.app.compat.scripts import CHANGES, scripts
+from solverscope.app.page.following.ballot import Ballot
+from solverscope.app.page.following.follow_page import FollowPage
+from solverscope.app.page.following.plot_window import PlotWindow
+from solverscope.app.page.page import TITLE, Page
+from solverscope.app.page.theme_toggle import wanted as wanted_theme
+from solverscope.app.runs import history, library
+from solverscope.app.runs.budget import budget
+from solverscope.app.serving import access, classroom
+from solverscope.app.serving.serve_options import Serving
+from solverscope.app.stories import left_out, stories
 
 #: Scripts of plots.
 PLOTS = ("plot_buttons.js", "each_plot.js", "touch.js")

@@ -13,20 +13,20 @@ from weakref import WeakSet, WeakValueDictionary
 
 import panel as pn
 
-from app.component import Watcher
-from app.page.presence import Presence
-from app.runs import pool
-from app.runs.history import History
-from app.runs.live import LiveRun
-from app.runs.shown import Shown
-from app.runs.start import StartingLine
-from app.serving import rhythm
-from app.serving.batch import batch
-from app.serving.pulse import Pulse
-from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
-from app.views import TABS, View
-from app.views.base.cursor import Cursor
-from solvers import Condition, Trace
+from solverscope.app.component import Watcher
+from solverscope.app.page.presence import Presence
+from solverscope.app.runs import pool
+from solverscope.app.runs.history import History
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.shown import Shown
+from solverscope.app.runs.start import StartingLine
+from solverscope.app.serving import rhythm
+from solverscope.app.serving.batch import batch
+from solverscope.app.serving.pulse import Pulse
+from solverscope.app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
+from solverscope.app.views import TABS, View
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import Condition, Trace
 
 log = logging.getLogger(__name__)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from app.page.session import Session
-from app.page.sidebar.problem_panel import ProblemPanel
-from app.page.sidebar.solver_panel import SolverPanel
-from app.serving.access import Rights
-from app.settings.experiment import Experiment
-from app.stories import Story
-from app.views import View
+from solverscope.app.page.session import Session
+from solverscope.app.page.sidebar.problem_panel import ProblemPanel
+from solverscope.app.page.sidebar.solver_panel import SolverPanel
+from solverscope.app.serving.access import Rights
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.stories import Story
+from solverscope.app.views import View
 
 
 class Stage(Protocol):

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.page.guide import Guide
-from app.page.prediction import Prediction
-from app.stories import Story
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.page.guide import Guide
+from solverscope.app.page.prediction import Prediction
+from solverscope.app.stories import Story
 
 
 class StoryCard(Component):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from app import theme
-from app.menu import Menu
-from app.stories import FREE, FREE_NAME, by_topic
+from solverscope.app import theme
+from solverscope.app.menu import Menu
+from solverscope.app.stories import FREE, FREE_NAME, by_topic
 
 
 class StoryMenu(Menu):

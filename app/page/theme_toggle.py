@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from app import theme
-from app.component import Component
+from solverscope.app import theme
+from solverscope.app.component import Component
 
 #: The cookie that ``assets/page.html`` writes.
 COOKIE = "solverscope-theme"

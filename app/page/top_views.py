@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app import theme
-from app.page.session import Session
-from app.serving.batch import batch
-from app.views import REPLACEMENTS, Convergence, ProblemView, Sparsity, View
-from solvers import Problem
+from solverscope.app import theme
+from solverscope.app.page.session import Session
+from solverscope.app.serving.batch import batch
+from solverscope.app.views import REPLACEMENTS, Convergence, ProblemView, Sparsity, View
+from solverscope.solvers import Problem
 
 
 class TopViews:

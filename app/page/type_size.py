@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
+from solverscope.app import theme
+from solverscope.app.component import Component
 
 #: What an address says of it: ordinary, in larger type, and that with the plots and the cursor alone.
 NORMAL, LARGE, PLOTS = VIEWS = ("normal", "large", "plots")

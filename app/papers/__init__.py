@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.papers.claims import Claim
-from app.papers.groups import Watch
-from app.papers.measures import DERIVED, Measure
-from app.papers.sizes import ANY_DATA, Sizes
-from app.sweep.spec import RUNS
-from solvers import FIELDS
+from solverscope.app.papers.claims import Claim
+from solverscope.app.papers.groups import Watch
+from solverscope.app.papers.measures import DERIVED, Measure
+from solverscope.app.papers.sizes import ANY_DATA, Sizes
+from solverscope.app.sweep.spec import RUNS
+from solverscope.solvers import FIELDS
 
 #: The order in which papers are listed.
 IDS = ("yu2010", "zhong2014", "blondel2013", "mathur2006")
@@ -80,9 +80,9 @@ class Drawing:
 class Exhibit:
     """A figure or a table: what it ``shows`` in the paper, and its runs here or why there are none.
 
-    ``sweep`` is a table as :meth:`app.sweep.spec.Spec.of` takes it; ``stand_ins`` are ``runs`` of it for
-    those who have none of its data. ``here`` says how the runs depart from the paper's. ``weights`` says what
-    of their weights is looked at, if anything is. ``sizes`` are those of the paper's data.
+    ``sweep`` is a table as :meth:`solverscope.app.sweep.spec.Spec.of` takes it; ``stand_ins`` are ``runs`` of
+    it for those who have none of its data. ``here`` says how the runs depart from the paper's. ``weights``
+    says what of their weights is looked at, if anything is. ``sizes`` are those of the paper's data.
     """
 
     id: str

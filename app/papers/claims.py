@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from app.papers.bounds import TOGETHER, Bounds, less, together
-from app.papers.measures import OF_GROUPS, Case, Measure, Run, by_data, column
-from app.settings.recipe import text_of
-from solvers import Trace
+from solverscope.app.papers.bounds import TOGETHER, Bounds, less, together
+from solverscope.app.papers.measures import OF_GROUPS, Case, Measure, Run, by_data, column
+from solverscope.app.settings.recipe import text_of
+from solverscope.solvers import Trace
 
 #: What is said where a claim is about weights.
 NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"

@@ -10,16 +10,16 @@ import numpy as np
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from app import theme
-from app.papers import Drawing, Exhibit, Paper, Value
-from app.papers.bounds import Bounds, together
-from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, Verdict
-from app.papers.measures import TITLES, Case, Measure, Run, by_data, cases, column, first_seeds
-from app.papers.sizes import SizesOf
-from app.settings import words
-from app.views.compare.report import Section, report
-from app.views.compare.summary import as_html
-from solvers import FIELDS
+from solverscope.app import theme
+from solverscope.app.papers import Drawing, Exhibit, Paper, Value
+from solverscope.app.papers.bounds import Bounds, together
+from solverscope.app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, Verdict
+from solverscope.app.papers.measures import TITLES, Case, Measure, Run, by_data, cases, column, first_seeds
+from solverscope.app.papers.sizes import SizesOf
+from solverscope.app.settings import words
+from solverscope.app.views.compare.report import Section, report
+from solverscope.app.views.compare.summary import as_html
+from solverscope.solvers import FIELDS
 
 #: Points of a curve, at most.
 MOST_POINTS = 400

@@ -11,9 +11,9 @@ from itertools import islice
 
 import numpy as np
 
-from app.settings.experiment import Experiment
-from solvers import Problem
-from solvers.parts.clusters import crossed, kmeans, spreads
+from solverscope.app.settings.experiment import Experiment
+from solverscope.solvers import Problem
+from solverscope.solvers.parts.clusters import crossed, kmeans, spreads
 
 #: Weights that a picture has lines of, the largest at the end, and the groups that are coloured alike.
 LINES, SHADES = 60, 6
@@ -91,7 +91,7 @@ def groups(W: np.ndarray, watch: Watch) -> Groups:
 
 def of_run(cell: Experiment, watch: Watch, iterations: int) -> Groups:
     """Make the run of a cell once more, as far as it came, and look at its weights."""
-    from app.sweep.cells import problem_of
+    from solverscope.app.sweep.cells import problem_of
 
     problem = problem_of(cell.problem)
     kept = _kept(problem, watch.output)

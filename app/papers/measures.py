@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from app.papers.bounds import Bounds
-from app.papers.groups import Groups
-from app.settings.recipe import Recipe, text_of
-from app.sweep.watched import Watched
-from solvers import FIELDS, Trace, lower_bound, relative_gap
-from solvers.compute.lazy import lazy
+from solverscope.app.papers.bounds import Bounds
+from solverscope.app.papers.groups import Groups
+from solverscope.app.settings.recipe import Recipe, text_of
+from solverscope.app.sweep.watched import Watched
+from solverscope.solvers import FIELDS, Trace, lower_bound, relative_gap
+from solverscope.solvers.compute.lazy import lazy
 
 #: Endings of runs that went no further by themselves; all others were cut.
 OVER = ("converged", "stalled", "unbounded")

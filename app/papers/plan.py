@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-import datasets
-from app.papers import Exhibit
-from app.settings.experiment import toml
-from app.sweep.driver import FOR_SOLVERS
-from app.sweep.spec import RUNS, Spec, apart, several
+from solverscope import datasets
+from solverscope.app.papers import Exhibit
+from solverscope.app.settings.experiment import toml
+from solverscope.app.sweep.driver import FOR_SOLVERS
+from solverscope.app.sweep.spec import RUNS, Spec, apart, several
 
 #: Seconds that all runs of a request may take together, unless it says otherwise.
 USUAL_BUDGET = 300.0

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from app.papers.measures import Case, Run
-from app.settings.recipe import Recipe
-from app.sweep.spec import apart
+from solverscope.app.papers.measures import Case, Run
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.sweep.spec import apart
 
 #: Data whose sizes differ by more than this part from the paper's are other data.
 TENTH = 0.1

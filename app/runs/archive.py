@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from app.owner import Owner, this
-from app.runs.packing import (
+from solverscope.app.owner import Owner, this
+from solverscope.app.runs.packing import (
     pack_observations,
     pack_rows,
     pack_weights,
@@ -22,10 +22,10 @@ from app.runs.packing import (
     unpack_rows,
     unpack_weights,
 )
-from datasets.store import home
-from solvers import Trace
-from solvers.runs.atomic_files import why_not_written
-from solvers.runs.records import (
+from solverscope.datasets.store import home
+from solverscope.solvers import Trace
+from solverscope.solvers.runs.atomic_files import why_not_written
+from solverscope.solvers.runs.records import (
     COUNT,
     COUNT_OR_NULL,
     FLAG,
@@ -38,7 +38,7 @@ from solvers.runs.records import (
     Unfit,
     checked,
 )
-from solvers.runs.trace import plain
+from solverscope.solvers.runs.trace import plain
 
 #: Statements that take a database from version k, where they stand at place k, to the next one.
 MIGRATIONS = tuple(

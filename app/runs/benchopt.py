@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from solvers import FIELDS, Trace
-from solvers.runs.records import LARGEST, printable
-from solvers.runs.segments import segment_at
-from solvers.runs.trace import plain
+from solverscope.solvers import FIELDS, Trace
+from solverscope.solvers.runs.records import LARGEST, printable
+from solverscope.solvers.runs.segments import segment_at
+from solverscope.solvers.runs.trace import plain
 
 #: Where benchopt keeps, in the file, how it is plotted: it must be there, if only empty.
 SETTINGS = {"_meta_json": "{}"}

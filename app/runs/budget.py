@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-import datasets
-from app.serving.serve_options import MEMORY, USUAL_MEMORY, Serving
-from datasets.size import Size
+from solverscope import datasets
+from solverscope.app.serving.serve_options import MEMORY, USUAL_MEMORY, Serving
+from solverscope.datasets.size import Size
 
 #: Bytes that an entry of X takes while a problem is made of it, as measured; arrays of scores (rows times
 #: outputs) and vectors of all weights that making it and a first run take.

@@ -8,13 +8,13 @@ from urllib.parse import parse_qs
 
 import numpy as np
 
-import datasets
-from app.runs.archive import Kept
-from app.settings import words
-from app.settings.own_file_names import named
-from app.settings.recipe import LIMITS, Entrant, typed
-from solvers import SOLVERS, Trace
-from solvers.runs.trace import plain
+from solverscope import datasets
+from solverscope.app.runs.archive import Kept
+from solverscope.app.settings import words
+from solverscope.app.settings.own_file_names import named
+from solverscope.app.settings.recipe import LIMITS, Entrant, typed
+from solverscope.solvers import SOLVERS, Trace
+from solverscope.solvers.runs.trace import plain
 
 #: Of a problem's record, what does not say how it is set.
 DERIVED = ("type", "version", "key", "source", "options")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from app.runs import benchopt
-from solvers import Trace
-from solvers.runs.trace import save
+from solverscope.app.runs import benchopt
+from solverscope.solvers import Trace
+from solverscope.solvers.runs.trace import save
 
 
 class Format(NamedTuple):

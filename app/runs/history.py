@@ -16,8 +16,18 @@ from functools import partialmethod
 from pathlib import Path
 from typing import TypeVar
 
-from app.runs.archive import INTERRUPTED, LASTING, PASSING, Archive, Limits, Newer, busy, place, trouble
-from app.runs.live import LiveRun
+from solverscope.app.runs.archive import (
+    INTERRUPTED,
+    LASTING,
+    PASSING,
+    Archive,
+    Limits,
+    Newer,
+    busy,
+    place,
+    trouble,
+)
+from solverscope.app.runs.live import LiveRun
 
 log = logging.getLogger(__name__)
 

@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import datasets
-import solvers
-from app.runs.budget import budget, footprint, size_of
-from app.runs.pool import LOOK
-from app.settings.own_file_names import named
-from app.settings.recipe import Recipe, info_of
-from solvers.compute.team import no_pulse
+from solverscope import datasets, solvers
+from solverscope.app.runs.budget import budget, footprint, size_of
+from solverscope.app.runs.pool import LOOK
+from solverscope.app.settings.own_file_names import named
+from solverscope.app.settings.recipe import Recipe, info_of
+from solverscope.solvers.compute.team import no_pulse
 
 #: Weights up to which another λ costs so little that it need not wait for a thread.
 QUICK = 1_000_000

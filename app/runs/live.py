@@ -7,14 +7,14 @@ from itertools import count
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from app import looks
-from app.runs.pool import Share, Worker
-from app.runs.shown import UNFINISHED, Shown
-from app.runs.start import StartingLine
-from app.settings import words
-from app.settings.experiment import Experiment
-from app.settings.recipe import make_run
-from solvers import Condition, Iterate, Origin, Probe, Problem, Run, Solver, Stopping, Watch
+from solverscope.app import looks
+from solverscope.app.runs.pool import Share, Worker
+from solverscope.app.runs.shown import UNFINISHED, Shown
+from solverscope.app.runs.start import StartingLine
+from solverscope.app.settings import words
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import make_run
+from solverscope.solvers import Condition, Iterate, Origin, Probe, Problem, Run, Solver, Stopping, Watch
 
 FINAL = ("finished", "stopped", "failed")
 #: Numbers of styles after which colours and dashes come again.

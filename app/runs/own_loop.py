@@ -11,11 +11,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from app.runs.pool import Worker
-from app.watch import Told
-from solvers import Ending, Iterate, Point, Problem, Solver
-from solvers.runs.endings import saying
-from solvers.runs.own_loop import ENDED, OWN_LOOP, apart_by, disagreement
+from solverscope.app.runs.pool import Worker
+from solverscope.app.watch import Told
+from solverscope.solvers import Ending, Iterate, Point, Problem, Solver
+from solverscope.solvers.runs.endings import saying
+from solverscope.solvers.runs.own_loop import ENDED, OWN_LOOP, apart_by, disagreement
 
 #: Iterates of a loop that are looked at in a second at most, and the share of a core that this may take.
 RATE, SHARE = 20.0, 0.2

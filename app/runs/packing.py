@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from solvers import FIELDS
-from solvers.probes.probe import ProbeStore, arrays_of
+from solverscope.solvers import FIELDS
+from solverscope.solvers.probes.probe import ProbeStore, arrays_of
 
 #: What a block unpacks to, at most.
 LARGEST = 1 << 28

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 
-from app.runs.archive import Kept
-from app.runs.live import ROUND
-from app.runs.shown import UNFINISHED, Guest, Shown
-from app.settings import words
-from solvers import Problem, Trace
+from solverscope.app.runs.archive import Kept
+from solverscope.app.runs.live import ROUND
+from solverscope.app.runs.shown import UNFINISHED, Guest, Shown
+from solverscope.app.settings import words
+from solverscope.solvers import Problem, Trace
 
 #: Styles of runs of the past, from the last one downwards: whole rounds of colours and dashes, so that they
 #: look unlike the first runs of the page, and no run of the page gets that far.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from solvers import Interrupted
+from solverscope.solvers import Interrupted
 
 #: Seconds a worker computes before others get a chance.
 SLICE = 0.05

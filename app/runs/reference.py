@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import solvers
-from datasets.store import home
-from solvers.parts.linesearch import ROUNDING
-from solvers.runs.atomic_files import replacing, why_not_written
-from solvers.runs.endings import BROKEN
+from solverscope import solvers
+from solverscope.datasets.store import home
+from solverscope.solvers.parts.linesearch import ROUNDING
+from solverscope.solvers.runs.atomic_files import replacing, why_not_written
+from solverscope.solvers.runs.endings import BROKEN
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app import looks
-from app.settings.experiment import Experiment
-from solvers import Problem, Trace
+from solverscope.app import looks
+from solverscope.app.settings.experiment import Experiment
+from solverscope.solvers import Problem, Trace
 
 #: The trace's final words that the page calls "stopped" and "failed"; all others are "finished".
 UNFINISHED = {"stopped": "stopped", "failed": "failed"}

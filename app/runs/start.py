@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.runs.pool import Worker
+from solverscope.app.runs.pool import Worker
 
 
 class StartingLine:

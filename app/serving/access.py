@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tornado.web import RequestHandler
 
-from app.serving.serve_options import HOST, PUBLIC, Serving
+from solverscope.app.serving.serve_options import HOST, PUBLIC, Serving
 
 #: What this machine is called by itself. A page of somebody else's can make its own name mean this machine
 #: (DNS rebinding), and so read what is served here, but it cannot take one of these.

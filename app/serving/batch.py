@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import panel as pn
 
-from app.compat.bokeh_model_walk import one_walk
+from solverscope.app.compat.bokeh_model_walk import one_walk
 
 
 @contextmanager

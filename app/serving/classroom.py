@@ -24,9 +24,9 @@ from panel.io.state import set_curdoc
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, Rule
 
-from app.compat import panel_write_order
-from app.compat.bokeh_sender import sender
-from app.serving.access import refuse
+from solverscope.app.compat import panel_write_order
+from solverscope.app.compat.bokeh_sender import sender
+from solverscope.app.serving.access import refuse
 
 #: What a lesson is named by: letters that are not taken for others, 31^8 names, of which a thousand guesses
 #: a second find one of a hundred lessons within a year with a chance of 1 in 270, and then may look at it.

@@ -18,13 +18,13 @@ from tornado.routing import Rule
 from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
-from app.compat.bokeh_server import when_made
-from app.serving import classroom, returns
-from app.serving.access import refusal, refuse
-from app.serving.classroom import Where
-from app.serving.loops import Wire
-from app.serving.serve_options import Serving
-from app.watch import PLACE
+from solverscope.app.compat.bokeh_server import when_made
+from solverscope.app.serving import classroom, returns
+from solverscope.app.serving.access import refusal, refuse
+from solverscope.app.serving.classroom import Where
+from solverscope.app.serving.loops import Wire
+from solverscope.app.serving.serve_options import Serving
+from solverscope.app.watch import PLACE
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

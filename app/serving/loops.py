@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from tornado.ioloop import IOLoop
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from app.serving.access import from_here, refuse
-from app.watch import HEAD
+from solverscope.app.serving.access import from_here, refuse
+from solverscope.app.watch import HEAD
 
 #: Letters of the name of a run, at most.
 MOST_LETTERS = 40

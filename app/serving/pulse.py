@@ -6,9 +6,9 @@ import time
 
 import param
 
-from app import theme
-from app.component import Component
-from app.serving.rhythm import SLOWEST
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.serving.rhythm import SLOWEST
 
 
 class Pulse(Component):

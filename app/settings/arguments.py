@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import solvers
+    from solverscope import solvers
 
 #: Letters of a run's label, at most.
 LONGEST_LABEL = 200
@@ -26,7 +26,7 @@ def number(
 ) -> Any:
     """Check and return a finite number (``kind`` int: a whole one) from ``low`` to ``high`` and above
     ``above``; None stays None."""
-    from solvers.declare import NotAllowed, Parameter
+    from solverscope.solvers.declare import NotAllowed, Parameter
 
     if text is None:
         return None
@@ -91,7 +91,7 @@ def _choice(text: str) -> Choice:
         raise ValueError(f"--solver {text} names no solver: write --solver [LABEL=]ID[,name=value,...]")
     if not legs:
         return Choice(label, id, assignments(f"--solver {head}:", rest))
-    from solvers import Relay, legs_joined
+    from solverscope.solvers import Relay, legs_joined
 
     if id.partition("@")[0] == Relay.id:
         return Choice(label, id, assignments(f"--solver {head}:", rest) | {"legs": legs_joined(legs)})
@@ -111,7 +111,7 @@ def make_solvers(
     setting with its label says otherwise; ``seed`` to every solver that has one and was not given any.
     ``before`` has, by id, hyper-parameters in place of the defaults, unless a preset is asked for.
     """
-    import solvers
+    from solverscope import solvers
 
     shared, own = {}, {choice.label: dict(choice.params) for choice in chosen}
     for name, value in (_assignment("--set", text) for text in settings):
@@ -145,7 +145,7 @@ def lam_values(
 
     Raises ValueError where they contradict each other or name too many.
     """
-    import solvers
+    from solverscope import solvers
 
     most = solvers.runs.lam_path.MOST_LAMS
     given = {flag: number(flag, text, above=0) for flag, text in ends.items() if text is not None}

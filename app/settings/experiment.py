@@ -12,12 +12,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-import datasets
-import solvers
-from app.settings import turns, words
-from app.settings.arguments import Choice, assignments, choices, make_solvers, number
-from app.settings.own_file_names import named
-from app.settings.recipe import (
+from solverscope import datasets, solvers
+from solverscope.app.settings import turns, words
+from solverscope.app.settings.arguments import Choice, assignments, choices, make_solvers, number
+from solverscope.app.settings.own_file_names import named
+from solverscope.app.settings.recipe import (
     LAM,
     LIMITS,
     SEED,
@@ -32,11 +31,11 @@ from app.settings.recipe import (
     text_of,
     typed,
 )
-from app.settings.resumed import Resumed
-from app.settings.turns import Dial, Turn
-from solvers import LOSSES, PENALTIES, Condition, Parameter, parameters
-from solvers.declare import MOST_SEED, NotAllowed
-from solvers.registry import lookup, make
+from solverscope.app.settings.resumed import Resumed
+from solverscope.app.settings.turns import Dial, Turn
+from solverscope.solvers import LOSSES, PENALTIES, Condition, Parameter, parameters
+from solverscope.solvers.declare import MOST_SEED, NotAllowed
+from solverscope.solvers.registry import lookup, make
 
 #: Solvers in one race.
 MOST_SOLVERS = 12

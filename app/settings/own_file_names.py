@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import datasets
+from solverscope import datasets
 
 
 def named(id: str) -> str:

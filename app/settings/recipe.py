@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-import datasets
-import solvers
-from app.settings.arguments import choices
-from datasets.entry import LOSSES as USUAL_LOSSES
-from solvers import PENALTIES, Condition, Parameter, Stopping, parameters
-from solvers.declare import MOST_SEED
-from solvers.runs.stopping import USUAL_TOL
+from solverscope import datasets, solvers
+from solverscope.app.settings.arguments import choices
+from solverscope.datasets.entry import LOSSES as USUAL_LOSSES
+from solverscope.solvers import PENALTIES, Condition, Parameter, Stopping, parameters
+from solverscope.solvers.declare import MOST_SEED
+from solverscope.solvers.runs.stopping import USUAL_TOL
 
 SEED = Parameter("seed", 0, "seed of splits and generators", low=0, high=MOST_SEED, title="random seed")
 LAM = Parameter("lam", 1.0, "strength of the penalty", low=0.0, open_low=True, title="λ")

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import datasets
-import solvers
-from app.settings.experiment import Experiment
-from app.settings.recipe import Entrant, Limits, Recipe
-from app.settings.resumed import Resumed
-from solvers import LOSSES, PENALTIES, SOLVERS, Origin, Solver, Trace, parameters, segments
-from solvers.runs.own_loop import OWN_LOOP
+from solverscope import datasets, solvers
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import Entrant, Limits, Recipe
+from solverscope.app.settings.resumed import Resumed
+from solverscope.solvers import LOSSES, PENALTIES, SOLVERS, Origin, Solver, Trace, parameters, segments
+from solverscope.solvers.runs.own_loop import OWN_LOOP
 
 #: Said before the lines.
 LENGTH = "# Each run goes as far as it had come: limits of time would not end it at the same iterate."
@@ -90,7 +89,7 @@ def commands(traces: Sequence[Trace]) -> str:
 def snippet(traces: Sequence[Trace]) -> str:
     """Return the Python that has the same iterates as these runs; of several, each is in ``traces``."""
     several = len(traces) > 1
-    said = ["import datasets\nimport solvers", *_needed(traces)]
+    said = ["from solverscope import datasets, solvers", *_needed(traces)]
     said += ["traces = {}"] if several else []
     for trace, wanted in _repeated(traces, said):
         lines = [line for k, one in enumerate(wanted) for line in _calls(one, first=not k)]
@@ -150,7 +149,7 @@ def _needed(traces: Sequence[Trace]) -> list[str]:
         said += [
             f"# {id} is from a plug-in: add --plugin FILE, in Python import it."
             for table, id in listed
-            if id in table and table[id].__module__.partition(".")[0] != "solvers"
+            if id in table and table[id].__module__.partition(".")[0] != "solverscope"
         ]
     return list(dict.fromkeys(said))
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import solvers
-from solvers.runs.reading import read
-from solvers.runs.segments import about_at
+from solverscope import solvers
+from solverscope.solvers.runs.reading import read
+from solverscope.solvers.runs.segments import about_at
 
 from . import arguments
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from solvers import Gate, Iterate, Run
+from solverscope.solvers import Gate, Iterate, Run
 
 from .arguments import assignments, number
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-import solvers
-from solvers import Trace, parameters
-from solvers.declare import NotAllowed
+from solverscope import solvers
+from solverscope.solvers import Trace, parameters
+from solverscope.solvers.declare import NotAllowed
 
 #: What the fields of a problem's record are called.
 PROBLEM = {

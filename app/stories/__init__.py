@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.settings.experiment import Experiment
-from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, info_of, typed
-from app.stories.ask import LAST, Ask
-from solvers import PENALTIES, Condition
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, info_of, typed
+from solverscope.app.stories.ask import LAST, Ask
+from solverscope.solvers import PENALTIES, Condition
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from solvers import FIELDS, Condition, Trace, relative_gap
-from solvers.runs.breakpoints import known
+from solverscope.solvers import FIELDS, Condition, Trace, relative_gap
+from solverscope.solvers.runs.breakpoints import known
 
 #: In place of a condition: the iterate at which the run ends.
 LAST = "last"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from solvers import Interrupted, Run, Trace
+from solverscope.solvers import Interrupted, Run, Trace
 
 #: Seconds without a sign of life after its limit, and after Stop, until a run is given up: it neither yields
 #: nor calls ``problem.pulse()``.

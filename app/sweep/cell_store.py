@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from app.owner import hold
-from app.settings.experiment import Experiment
-from app.sweep.watched import RECORD
-from solvers import Trace
-from solvers.runs.atomic_files import NotWritten, replacing, why_not_written
-from solvers.runs.reading import read
-from solvers.runs.records import Unfit, checked
-from solvers.runs.trace import save
+from solverscope.app.owner import hold
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.sweep.watched import RECORD
+from solverscope.solvers import Trace
+from solverscope.solvers.runs.atomic_files import NotWritten, replacing, why_not_written
+from solverscope.solvers.runs.reading import read
+from solverscope.solvers.runs.records import Unfit, checked
+from solverscope.solvers.runs.trace import save
 
 #: The file with a line for each cell that has ended; traces stand beside it, called after their cells.
 LEDGER = "cells.jsonl"

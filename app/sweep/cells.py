@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 
 from distributed import get_worker
 
-import solvers
-from app import plugins
-from app.runs.budget import budget
-from app.runs.library import Shelf
-from app.runs.packing import pack_rows
-from app.runs.reference import reference
-from app.settings.experiment import Experiment
-from app.settings.recipe import Recipe
-from app.sweep import attended
-from app.sweep.courier import Courier
-from solvers.runs.lam_path import check_takes_lam
-from solvers.runs.trace import plain
+from solverscope import solvers
+from solverscope.app import plugins
+from solverscope.app.runs.budget import budget
+from solverscope.app.runs.library import Shelf
+from solverscope.app.runs.packing import pack_rows
+from solverscope.app.runs.reference import reference
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.sweep import attended
+from solverscope.app.sweep.courier import Courier
+from solverscope.solvers.runs.lam_path import check_takes_lam
+from solverscope.solvers.runs.trace import plain
 
 #: Data and problems of this process, the least recently used dropped where they take too much memory.
 _shelf = Shelf(lambda: budget.kept)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from app.settings.arguments import number
-from app.settings.experiment import Experiment
-from app.settings.recipe import Recipe
+from solverscope.app.settings.arguments import number
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import Recipe
 
 #: What can be chosen.
 CHOICES = ("lam",)

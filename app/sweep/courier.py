@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from distributed import Variable, Worker, get_client
 
-from app.runs.packing import pack_rows
-from app.sweep.attended import Signs
-from solvers import Interrupted, Iterate, Run, Trace
+from solverscope.app.runs.packing import pack_rows
+from solverscope.app.sweep.attended import Signs
+from solverscope.solvers import Interrupted, Iterate, Run, Trace
 
 #: Seconds between two looks: Pause and Stop are felt, and iterates seen, within two of them.
 PERIOD = 0.2

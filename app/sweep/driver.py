@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from app import plugins
-from app.sweep.cell_store import Store
-from app.sweep.choice import choices, settings_of
-from app.sweep.cluster import Place, connected, started
-from app.sweep.spec import Spec
-from app.sweep.watched import Watched
+from solverscope.app import plugins
+from solverscope.app.sweep.cell_store import Store
+from solverscope.app.sweep.choice import choices, settings_of
+from solverscope.app.sweep.cluster import Place, connected, started
+from solverscope.app.sweep.spec import Spec
+from solverscope.app.sweep.watched import Watched
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from app.sweep.courier import Command
+    from solverscope.app.sweep.courier import Command
 
 #: Seconds after which the driver looks up from what comes in.
 PERIOD = 0.1
@@ -169,7 +169,7 @@ class Sweep:
     def submit(self, client: Client, name: str, seconds: float | None) -> None:
         """Hand all open cells to Dask; those with a gap wait for the f* of their problem. Each may take its
         part of the seconds that are left of all when its turn comes, so that every cell has one."""
-        from app.sweep import cells
+        from solverscope.app.sweep import cells
 
         references = dict[Any, Any]()
         slots, turn = sum(client.nthreads().values()) or 1, None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers import Trace, relative_gap, undercuts
+from solverscope.solvers import Trace, relative_gap, undercuts
 
 
 def problem_of(record: Mapping[str, Any]) -> str | None:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from app import plugins
-from app.settings.recipe import Recipe
-from app.sweep.cluster import CONNECT, Place, connected
-from solvers.problems.shards.crew import Answer, Crew, Hand, ShardLost
-from solvers.problems.shards.shard import Order, Shard
+from solverscope.app import plugins
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.sweep.cluster import CONNECT, Place, connected
+from solverscope.solvers.problems.shards.crew import Answer, Crew, Hand, ShardLost
+from solverscope.solvers.problems.shards.shard import Order, Shard
 
 if TYPE_CHECKING:
     from distributed import Client

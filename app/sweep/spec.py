@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import datasets
-import solvers
-from app.settings.arguments import choices, make_solvers, number
-from app.settings.experiment import Experiment
-from app.settings.recipe import Entrant, Limits, Recipe
-from app.sweep.choice import by_parts, checked
-from datasets.entry import LOSSES as USUAL_LOSSES
-from solvers.declare import MOST_SEED
-from solvers.registry import lookup, make
-from solvers.runs.records import LARGEST, printable
+from solverscope import datasets, solvers
+from solverscope.app.settings.arguments import choices, make_solvers, number
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import Entrant, Limits, Recipe
+from solverscope.app.sweep.choice import by_parts, checked
+from solverscope.datasets.entry import LOSSES as USUAL_LOSSES
+from solverscope.solvers.declare import MOST_SEED
+from solverscope.solvers.registry import lookup, make
+from solverscope.solvers.runs.records import LARGEST, printable
 
 #: Runs in one sweep, at most.
 MOST_CELLS = 10_000

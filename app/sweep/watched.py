@@ -7,13 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from app.runs.packing import unpack_rows
-from app.runs.shown import UNFINISHED
-from app.settings import words
-from app.settings.experiment import Experiment
-from solvers import RunInfo, Trace
-from solvers.runs import records
-from solvers.runs.records import COUNT, COUNT_OR_NULL, NAME, NUMBER_OR_NULL, TABLE, TEXT, TEXT_OR_NULL
+from solverscope.app.runs.packing import unpack_rows
+from solverscope.app.runs.shown import UNFINISHED
+from solverscope.app.settings import words
+from solverscope.app.settings.experiment import Experiment
+from solverscope.solvers import RunInfo, Trace
+from solverscope.solvers.runs import records
+from solverscope.solvers.runs.records import (
+    COUNT,
+    COUNT_OR_NULL,
+    NAME,
+    NUMBER_OR_NULL,
+    TABLE,
+    TEXT,
+    TEXT_OR_NULL,
+)
 
 #: States after which nothing comes any more, unless the cell is run again.
 OVER = ("finished", "failed", "stopped")

@@ -15,6 +15,6 @@ def asset(*names: str) -> str:
         return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
     except FileNotFoundError as error:
         raise ValueError(
-            f"there is no {error.filename}, which plots and pages are drawn with: install Solverscope from a "
-            "whole checkout, by pip install -e ."
+            f"there is no {error.filename}, which plots and pages are drawn with: the installation is "
+            "damaged, so install Solverscope again"
         ) from None

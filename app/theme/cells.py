@@ -28,7 +28,7 @@ from panel.viewable import Viewable, Viewer
 from panel_material_ui.base import CDN_DIST as MATERIAL
 from pyviz_comms import PYVIZ_PROXY, JupyterCommManager, nb_mime_js
 
-from app.compat.panel_cells import before_shown, loaded, models_of
+from solverscope.app.compat.panel_cells import before_shown, loaded, models_of
 
 from .assets import asset
 
@@ -37,8 +37,8 @@ DIST = Path(pn.__file__).parent / "dist"
 WAITING = (
     "<style>@keyframes solverscope-late {{ from {{ visibility: hidden }} }}</style>\n"
     '<p id="waits-{id}" style="animation: solverscope-late 5s steps(1)">This plot is drawn by scripts that '
-    "are not here: trust the notebook, and run <code>from app.notebook import extension; extension()</code> "
-    "in a cell above. It needs no network.</p>\n"
+    "are not here: trust the notebook, and run <code>from solverscope.app.notebook import extension; "
+    "extension()</code> in a cell above. It needs no network.</p>\n"
 )
 #: Takes that away once the plot is drawn.
 DRAWN = """

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-from solvers.methods.iterate_record import Field
+from solverscope.solvers.methods.iterate_record import Field
 
 #: Where numbers that are no integers are written without an exponent.
 LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7

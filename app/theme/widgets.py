@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 from bokeh.plotting import figure
 
-from datasets.names import PIXEL
+from solverscope.datasets.names import PIXEL
 
 from ..colours import STROKES
 from .assets import asset

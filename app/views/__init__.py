@@ -1,14 +1,14 @@
 # ruff: noqa: F401 (imports are what is public)
 """The views: each draws a list of traces at a cursor, live or not, in the page or alone in a notebook.
 
->>> from app import views
+>>> from solverscope.app import views
 >>> views.Convergence(trace)
 
 A new view is a new file with a subclass of :class:`View`, and a line here; a plug-in registers its own.
 """
 
-from app.views.base.cursor import Cursor
-from solvers import Probe, Problem
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import Probe, Problem
 
 from .base.probe_view import ProbeView
 from .base.problem_view import ProblemView

@@ -60,7 +60,7 @@ class Iterate:
 
     Examples
     --------
-    >>> import datasets, solvers
+    >>> from solverscope import datasets, solvers
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.1)
     >>> for it in solvers.make_solver("prox-qn").iterate(problem):
     ...     if it.iteration == 2:

@@ -39,7 +39,8 @@ class Solver(Declared):
     modules : tuple of str
         Modules of other packages that it cannot do without, the first in the package that it is refused for.
     watched : str
-        How another program is watched, one of :mod:`solvers.rivals.watched`; empty for solvers of our own.
+        How another program is watched, one of :mod:`solverscope.solvers.rivals.watched`; empty for solvers
+        of our own.
     takes_start : bool
         Whether it can start from given weights.
     counts_passes : bool

@@ -86,7 +86,7 @@ class Rule(Declared):
     --------
     >>> import numpy as np
     >>> from dataclasses import dataclass
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> @dataclass(frozen=True)
     ... class Half(solvers.Rule):
     ...     id, name, summary = "half", "Half", "the half of the blocks that is nearest to moving"

@@ -70,7 +70,8 @@ class Probe:
 
     Examples
     --------
-    >>> import datasets, numpy as np, solvers
+    >>> import numpy as np
+    >>> from solverscope import datasets, solvers
     >>> largest = solvers.Probe("largest", lambda it: {"weight": np.array(np.abs(it.w).max())})
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> trace = solvers.solve(problem, solvers.make_solver("lbfgs"), max_iter=5, probes=[largest])

@@ -65,7 +65,7 @@ class Design:
     Examples
     --------
     >>> import numpy as np
-    >>> from solvers.problems.design import Design
+    >>> from solverscope.solvers.problems.design import Design
     >>> design = Design(np.array([[1.0, 0.0], [2.0, 3.0]]), n_outputs=1)
     >>> scores = design.scores(np.array([1.0, -1.0]))
     >>> scores.Z[:, 0]

@@ -42,7 +42,7 @@ class Line:
     Examples
     --------
     >>> import numpy as np
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> problem = solvers.make_problem(np.eye(2), [1, -1], loss="logistic", penalty="none")
     >>> line = problem.line(problem.at(), np.array([1.0, -1.0]))
     >>> round(line(0.0), 4), round(line(2.0), 4), line.slope()

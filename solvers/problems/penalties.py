@@ -42,7 +42,7 @@ class Penalty(Declared):
     Examples
     --------
     >>> import numpy as np
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> penalty = solvers.PENALTIES["elastic-net"](lam=0.1, rho=0.5)
     >>> penalty.l1, penalty.ridge
     (0.05, 0.05)

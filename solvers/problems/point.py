@@ -97,7 +97,7 @@ class Point:
     Examples
     --------
     >>> import numpy as np
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> problem = solvers.make_problem(np.eye(2), [1, -1], loss="logistic", penalty="l1", lam=0.1)
     >>> point = problem.at()
     >>> point.gradient(), round(point.violation(), 3)

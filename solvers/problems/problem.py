@@ -70,7 +70,7 @@ class Problem(Objective):
     Examples
     --------
     >>> import numpy as np
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> problem = solvers.make_problem(np.eye(2), [1, -1], loss="logistic", penalty="l1", lam=0.1)
     >>> problem.size, round(problem.lam_max, 3)
     (2, 0.25)

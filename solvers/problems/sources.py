@@ -15,7 +15,7 @@ from typing import Any
 #: What describes a class, and determines nothing.
 PROSE = frozenset({"name", "summary", "paper", "kinds", "traits", "metric_name"})
 #: Modules whose classes may be bases, and determine nothing either.
-OUTSIDE = frozenset({"builtins", "abc", "typing", "solvers.declare"})
+OUTSIDE = frozenset({"builtins", "abc", "typing", "solverscope.solvers.declare"})
 #: One thread at a time makes a tree: Python 3.11 counts its depth for all threads together, and fails where
 #: another one goes on in between.
 _PARSING = threading.Lock()

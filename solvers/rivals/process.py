@@ -17,13 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 import psutil
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Seconds between two pulses while a program works.
 LOOK = 0.05
 #: Seconds that a process gets to leave the program that it shows an iterate of.
@@ -79,11 +77,9 @@ class Process:
 
     def __init__(self) -> None:
         environment = os.environ | dict.fromkeys(ONE_THREAD, "1")
-        environment["PYTHONPATH"] = os.pathsep.join(
-            [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        )
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # it finds what is found here
         self._popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "solvers.rivals.child"],
+            [sys.executable, "-P", "-m", "solverscope.solvers.rivals.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

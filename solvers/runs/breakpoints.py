@@ -53,7 +53,7 @@ class Condition:
 
     Examples
     --------
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> rises = solvers.Condition.parse("objective > prev.objective")
     >>> rises.holds({"objective": 2.0}, {"objective": 1.0})
     True

@@ -140,7 +140,7 @@ def solve_path(
 
     Examples
     --------
-    >>> import datasets, solvers
+    >>> from solverscope import datasets, solvers
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam_ratio=0.1)
     >>> lams = solvers.log_spaced(problem, 3, last=0.1)
     >>> path = solvers.solve_path(problem, solvers.make_solver("prox-qn"), lams)

@@ -69,7 +69,7 @@ class OwnLoop:
     Examples
     --------
     >>> import numpy as np
-    >>> import datasets, solvers
+    >>> from solverscope import datasets, solvers
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> with solvers.OwnLoop("my descent", problem) as run:
     ...     w = np.zeros(problem.size)

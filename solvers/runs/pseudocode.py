@@ -158,7 +158,7 @@ def pseudocode(solver: type[Solver]) -> Pseudocode | None:
 
     Examples
     --------
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> solvers.pseudocode(solvers.SOLVERS["lbfgs"]).steps[0].text
     'repeat:'
     """

@@ -93,7 +93,7 @@ class Run:
 
     Examples
     --------
-    >>> import datasets, solvers
+    >>> from solverscope import datasets, solvers
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> run = solvers.Run(problem, solvers.make_solver("lbfgs"), stopping=solvers.Stopping(tol=1e-6))
     >>> for trace in run.steps():

@@ -57,7 +57,7 @@ def solve(
 
     Examples
     --------
-    >>> import datasets, solvers
+    >>> from solverscope import datasets, solvers
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.01)
     >>> trace = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-6)
     >>> trace.status, int(trace.nnz[-1])

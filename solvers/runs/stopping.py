@@ -56,7 +56,7 @@ class Stopping:
     tol : float, optional
         Violation of optimality relative to its value at w = 0, where f is not known to be lower elsewhere by
         more than √tol of it, at most 1 %; if the loss has no gradient, proved gap relative to f (see
-        :mod:`solvers.problems.certificates`).
+        :mod:`solverscope.solvers.problems.certificates`).
     gap : float, optional
         Relative distance to ``f_star``; ends nothing once an iterate is below that.
     f_star : float, optional
@@ -75,7 +75,7 @@ class Stopping:
 
     Examples
     --------
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> solvers.Stopping(tol=1e-6, max_seconds=10, breaks=(solvers.Condition.parse("nnz > 100"),)).tol
     1e-06
     """

@@ -94,7 +94,7 @@ class Trace:
 
     Examples
     --------
-    >>> import datasets, solvers
+    >>> from solverscope import datasets, solvers
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> trace = solvers.solve(problem, solvers.make_solver("lbfgs"), max_iter=3)
     >>> trace.iteration.tolist(), trace.status
@@ -245,7 +245,7 @@ class Trace:
 
         Examples
         --------
-        >>> import datasets, solvers
+        >>> from solverscope import datasets, solvers
         >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
         >>> trace = solvers.solve(problem, solvers.make_solver("lbfgs"), max_iter=3)
         >>> trace.to_pandas()[["label", "iteration", "nnz"]].values.tolist()[-1]
@@ -319,7 +319,7 @@ def to_pandas(runs: Sequence[Trace]) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import datasets, solvers
+    >>> from solverscope import datasets, solvers
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> runs = [solvers.solve(problem, solvers.make_solver(id), max_iter=3) for id in ("gd", "lbfgs")]
     >>> table = solvers.to_pandas(runs)

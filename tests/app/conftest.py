@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-import datasets
-import solvers
-from app.page.session import Session
-from app.runs.pool import RunPool, Share
-from solvers.problems import problem as problem_module
+from solverscope import datasets, solvers
+from solverscope.app.page.session import Session
+from solverscope.app.runs.pool import RunPool, Share
+from solverscope.solvers.problems import problem as problem_module
 from tests import waiting
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from app.page.page import Page
+    from solverscope.app.page.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,7 +40,7 @@ def no_failure_is_passed_over(caplog: pytest.LogCaptureFixture) -> Generator[Non
     """A page goes on where a part of it fails, and logs it: a test that wants that clears the log."""
     yield
     records = [*caplog.get_records("setup"), *caplog.get_records("call")]
-    failures = [r for r in records if r.levelno >= logging.ERROR and r.name.startswith("app.")]
+    failures = [r for r in records if r.levelno >= logging.ERROR and r.name.startswith("solverscope.app.")]
     assert failures == [], "\n".join(map(caplog.handler.format, failures))
 
 
@@ -94,8 +93,8 @@ def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], None, None]:
     """``visit(name=value, ...)`` makes a page and waits for its data, which are not in memory before."""
-    from app.page.page import Page
-    from app.runs import library
+    from solverscope.app.page.page import Page
+    from solverscope.app.runs import library
 
     library.shelf.clear()
     pages: list[Page] = []

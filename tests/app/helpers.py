@@ -12,15 +12,15 @@ from bokeh.events import Event, Tap
 from bokeh.models import ColumnDataSource, GlyphRenderer, Span, VSpan
 from bokeh.plotting import figure
 
-from app import theme
-from app.page.session import Session
-from app.page.stage import Stage
-from app.runs import library
-from app.serving.access import HERE, Rights
-from app.settings.experiment import Experiment
-from app.stories import Story
-from app.views import View
-from solvers import Problem
+from solverscope.app import theme
+from solverscope.app.page.session import Session
+from solverscope.app.page.stage import Stage
+from solverscope.app.runs import library
+from solverscope.app.serving.access import HERE, Rights
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.stories import Story
+from solverscope.app.views import View
+from solverscope.solvers import Problem
 
 
 def press(button: Any) -> None:

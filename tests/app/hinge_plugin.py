@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import solvers
+from solverscope import solvers
 
 
 @solvers.register

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-import solvers
-from solvers import Trait
+from solverscope import solvers
+from solverscope.solvers import Trait
 
 
 @solvers.register

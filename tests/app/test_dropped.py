@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app.dropped import DROPPED, Folder, remove_lost
+from solverscope.app.dropped import DROPPED, Folder, remove_lost
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = """
 import sys
-from app.dropped import Folder
+from solverscope.app.dropped import Folder
 folder = Folder()
 (folder.path / "1").mkdir()
 (folder.path / "1" / "mine.svm").write_text("1 1:1")

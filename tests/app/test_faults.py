@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.console import main; main()"
+SCRIPT = "from solverscope.app.console import main; main()"
 RUN = ("run", "breast-cancer", "--solver", "prox-gd", "--gap", "1e-3", "--json")
 
 

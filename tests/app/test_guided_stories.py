@@ -8,13 +8,13 @@ from functools import cache
 import panel as pn
 import pytest
 
-from app import views
-from app.page.page import Page
-from app.settings.experiment import Experiment
-from app.stories import LAST, Story, stories
-from app.views import TABS
-from app.views.base.view import View
-from solvers import SOLVERS
+from solverscope.app import views
+from solverscope.app.page.page import Page
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.stories import LAST, Story, stories
+from solverscope.app.views import TABS
+from solverscope.app.views.base.view import View
+from solverscope.solvers import SOLVERS
 from tests.app.helpers import press
 
 GUIDED = {id: story for id, story in stories().items() if story.steps}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.plugins import load_file
-from app.views import TABS
+from solverscope.app.plugins import load_file
+from solverscope.app.views import TABS
 from tests.app.helpers import covered, curves
 
 pytestmark = pytest.mark.usefixtures("registries")

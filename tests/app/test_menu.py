@@ -2,7 +2,7 @@
 
 from bokeh.document import Document
 
-from app.menu import Menu
+from solverscope.app.menu import Menu
 
 
 def choose(menu: Menu, label: str) -> None:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import datasets
-import solvers
-from app import notebook, views
-from app.notebook import LONGER, Scope, solverscope_run
-from solvers.estimators import SparseLogistic
+from solverscope import datasets, solvers
+from solverscope.app import notebook, views
+from solverscope.app.notebook import LONGER, Scope, solverscope_run
+from solverscope.solvers.estimators import SparseLogistic
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,16 @@ import os
 
 import pytest
 
-import datasets
-import solvers
-from app import plugins
-from app.plugins import PluginError, load_all, load_file
+from solverscope import datasets, solvers
+from solverscope.app import plugins
+from solverscope.app.plugins import PluginError, load_all, load_file
 
 pytestmark = pytest.mark.usefixtures("registries")
 
 SOLVER = """
 from __future__ import annotations
 from dataclasses import dataclass
-import solvers
+from solverscope import solvers
 
 @solvers.register
 @dataclass(frozen=True)
@@ -34,7 +33,8 @@ class Steps(solvers.Solver):
 """
 
 DATA = """
-import datasets, numpy as np
+import numpy as np
+from solverscope import datasets
 
 def load(request):
     rng = np.random.default_rng(request.seed)
@@ -93,7 +93,7 @@ def test_files_named_in_the_environment_are_loaded(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("import solvers\n\nsolvers.register(1)\n", "line 3: TypeError: 1 is neither"),
+        ("from solverscope import solvers\n\nsolvers.register(1)\n", "line 3: TypeError: 1 is neither"),
         ("x = 1\nx = = 2\n", "line 2: SyntaxError"),
         ("import no_such_package\n", "line 1: ModuleNotFoundError"),
         (SOLVER.replace('"steps"', '"prox-qn"'), "registered already: give your class another id"),
@@ -139,7 +139,7 @@ ITERATE = "solvers.Iterate.at(point, k, violation=problem.penalty.violation(poin
 FIELD = SOLVER.replace('solvers.param(1.0, "length of every step", low=0.0, open_low=True)', "1.0")
 LOSS = """
 from dataclasses import dataclass
-import solvers
+from solverscope import solvers
 
 @solvers.register
 @dataclass(frozen=True)

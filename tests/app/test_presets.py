@@ -2,10 +2,10 @@
 
 import pytest
 
-import solvers
-from app.page.sidebar.solver_panel import SolverPanel
-from app.settings import arguments
-from app.settings.recipe import Entrant, Recipe
+from solverscope import solvers
+from solverscope.app.page.sidebar.solver_panel import SolverPanel
+from solverscope.app.settings import arguments
+from solverscope.app.settings.recipe import Entrant, Recipe
 
 PAPER = {"shrinking": False, "order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "rule": "paper", "moves": 0}
 PROBLEM = Recipe("digits", loss="multiclass-squared-hinge", penalty="l1-l2")

@@ -8,20 +8,19 @@ from pathlib import Path
 
 import pytest
 
-import app.stories
-import solvers
-from app.page.page import Page
-from app.page.sidebar.run_controls import PACES
-from app.settings.recipe import fits
-from app.stories import left_out, read, stories
-from app.views import TABS
-from app.views.base.plot import SCALES, X_AXES
-from solvers import SOLVERS, Stopping
+from solverscope import solvers
+from solverscope.app.page.page import Page
+from solverscope.app.page.sidebar.run_controls import PACES
+from solverscope.app.settings.recipe import fits
+from solverscope.app.stories import left_out, read, stories
+from solverscope.app.views import TABS
+from solverscope.app.views.base.plot import SCALES, X_AXES
+from solverscope.solvers import SOLVERS, Stopping
 from tests.app.helpers import problem_of
 from tests.app.stories import clusters, lines, relays, rivals, rows, rules, shrinking, toys  # noqa: F401  their claims
 from tests.app.stories.told import CLAIMS, SEEDS, holds, seeds, sentences, told, told_by
 
-FOLDER = Path(app.stories.__file__).parent
+FOLDER = Path(__file__).resolve().parents[2] / "app" / "stories"
 README = FOLDER.parents[1] / "README.md"
 #: Stories of functions that have no minimum.
 UNBOUNDED = {"steepest"}
@@ -135,7 +134,7 @@ def with_bad_stories(tmp_path, monkeypatch):
     for number, (id, (change, _)) in enumerate(BROKEN.items(), 40):
         assert change[0] in GOOD
         (tmp_path / f"{number}-{id}.toml").write_text(GOOD.replace(*change), encoding="utf-8")
-    monkeypatch.setattr(app.stories, "FOLDER", tmp_path)
+    monkeypatch.setattr("solverscope.app.stories.FOLDER", tmp_path)
 
 
 def test_a_bad_story_is_left_out_with_a_sentence_and_the_others_stay(with_bad_stories, caplog):

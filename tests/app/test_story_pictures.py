@@ -7,8 +7,8 @@ import pytest
 from bokeh.models import GlyphRenderer, SaveTool
 from bokeh.plotting import figure
 
-from app.page.page import Page
-from app.stories import stories
+from solverscope.app.page.page import Page
+from solverscope.app.stories import stories
 from tests.app.helpers import in_sight
 
 #: The tree story on a tree that is quickly made.

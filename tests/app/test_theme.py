@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from app import theme
-from app.views import Convergence
-from solvers import Trace
+from solverscope.app import theme
+from solverscope.app.views import Convergence
+from solverscope.solvers import Trace
 
 
 @pytest.mark.parametrize(

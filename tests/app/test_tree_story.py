@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.stories import stories
-from solvers import relative_gap
+from solverscope import datasets, solvers
+from solverscope.app.stories import stories
+from solverscope.solvers import relative_gap
 
 STORY = stories()["tree"]
 #: Options of the data; what the size makes the solver choose by itself; the share of the weights that the

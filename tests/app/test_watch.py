@@ -24,7 +24,7 @@ def loaded(module: str) -> set[str]:
 
 
 def test_it_needs_numpy_and_nothing_else():
-    assert loaded("app.watch") == {"app", "numpy"}
+    assert loaded("solverscope.app.watch") == {"solverscope", "numpy"}
 
 
 def test_its_file_works_alone(tmp_path):

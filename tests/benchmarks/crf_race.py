@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 OURS = """
 import json, resource, sys
-import datasets, solvers
+from solverscope import datasets, solvers
 solver = solvers.make_solver(sys.argv[1], **json.loads(sys.argv[6]))
 small = solvers.make_problem(datasets.load("synthetic-chain", n_samples=20), lam_ratio=0.1)
 solvers.solve(small, solver, max_iter=3)  # imports, and kernels from the cache

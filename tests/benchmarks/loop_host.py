@@ -10,9 +10,9 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
 
-from app.runs.own_loop import RATE
-from app.serving import loops
-from app.watch import Told
+from solverscope.app.runs.own_loop import RATE
+from solverscope.app.serving import loops
+from solverscope.app.watch import Told
 
 SIZE = int(sys.argv[1])
 

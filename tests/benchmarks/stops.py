@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from solvers import Run
+from solverscope.solvers import Run
 
 
 @dataclass(frozen=True)

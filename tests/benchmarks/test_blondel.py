@@ -13,9 +13,8 @@ import os
 
 import pytest
 
-import datasets
-import solvers
-from solvers import duality_gap, relative_gap
+from solverscope import datasets, solvers
+from solverscope.solvers import duality_gap, relative_gap
 from tests.benchmarks.report import Report
 from tests.solvers.oracles import Oracle
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import datasets
-import solvers
-from solvers import Run, Stopping
+from solverscope import datasets, solvers
+from solverscope.solvers import Run, Stopping
 
 pytestmark = pytest.mark.bench
 
@@ -81,7 +80,7 @@ KINKED = {"dual-cd", "bmrm", "ls-bmrm", "ocas", "sublbfgs", "subgd"}
 COLD = """
 import sys, time
 sys.path.insert(0, {root!r})
-import solvers
+from solverscope import solvers
 from tests.solvers.helpers import MAKERS
 for id, kind, loss in {runs!r}:
     began = time.process_time()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
+from solverscope import datasets
 from tests.benchmarks.crf_race import Race
 from tests.benchmarks.report import Report
 

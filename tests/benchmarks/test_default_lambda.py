@@ -17,10 +17,9 @@ from dataclasses import dataclass
 
 import pytest
 
-import datasets
-import solvers
-from datasets import DataSetInfo, Lam
-from solvers import Problem, Stopping, path_runs
+from solverscope import datasets, solvers
+from solverscope.datasets import DataSetInfo, Lam
+from solverscope.solvers import Problem, Stopping, path_runs
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.slow

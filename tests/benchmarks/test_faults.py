@@ -20,13 +20,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-from datasets import DataError
+from solverscope import datasets
+from solverscope.datasets import DataError
 
 pytestmark = pytest.mark.bench
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.console import main; main()"
+SCRIPT = "from solverscope.app.console import main; main()"
 RUN = ("run", "breast-cancer", "--solver", "prox-gd", "--gap", "1e-3", "--json")
 ENDLESS = ("run", "digits", "--solver", "prox-gd", "--tol", "0", "--json")
 CUTS, FLIPS = 20, 200

@@ -24,11 +24,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-from app.command.cli import main
-from datasets import DataError
-from datasets.loaders import ocr
-from datasets.readers import arff, columns, delimited, files, hierarchy, idx, npz, svmlight, table
+from solverscope import datasets
+from solverscope.app.command.cli import main
+from solverscope.datasets import DataError
+from solverscope.datasets.loaders import ocr
+from solverscope.datasets.readers import arff, columns, delimited, files, hierarchy, idx, npz, svmlight, table
 
 pytestmark = pytest.mark.bench
 

@@ -12,8 +12,7 @@ import os
 import numpy as np
 import pytest
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench

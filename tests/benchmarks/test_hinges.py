@@ -20,8 +20,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 from tests.solvers.convex import Program
 
 pytestmark = pytest.mark.bench

@@ -8,11 +8,10 @@ import time
 
 import pytest
 
-import datasets
-import solvers
-from app import views
-from app.runs.archive import LASTING
-from app.runs.history import History
+from solverscope import datasets, solvers
+from solverscope.app import views
+from solverscope.app.runs.archive import LASTING
+from solverscope.app.runs.history import History
 
 pytestmark = pytest.mark.bench
 

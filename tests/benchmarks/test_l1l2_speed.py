@@ -23,8 +23,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import solvers
-from solvers.problems.losses import envelope as module
+from solverscope import solvers
+from solverscope.solvers.problems.losses import envelope as module
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench

@@ -13,10 +13,9 @@ from functools import cache
 
 import pytest
 
-import datasets
-import solvers
-from datasets.metrics import entity_scores
-from solvers import Problem
+from solverscope import datasets, solvers
+from solverscope.datasets.metrics import entity_scores
+from solverscope.solvers import Problem
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench

@@ -17,8 +17,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 from tests.benchmarks.crf_race import Race
 from tests.benchmarks.report import Report
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.watch import solverscope_run
+from solverscope import datasets, solvers
+from solverscope.app.watch import solverscope_run
 
 pytestmark = pytest.mark.bench
 

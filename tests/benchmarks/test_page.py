@@ -11,15 +11,14 @@ import numpy as np
 import psutil
 import pytest
 
-import datasets
-import solvers
-from app.page.page import Page
-from app.runs import library
-from app.serving.rhythm import PERIOD
-from app.stories import stories
-from app.views import TABS
-from solvers import Stopping
-from solvers.runs.trace import CAPACITY
+from solverscope import datasets, solvers
+from solverscope.app.page.page import Page
+from solverscope.app.runs import library
+from solverscope.app.serving.rhythm import PERIOD
+from solverscope.app.stories import stories
+from solverscope.app.views import TABS
+from solverscope.solvers import Stopping
+from solverscope.solvers.runs.trace import CAPACITY
 from tests.benchmarks.report import Report
 from tests.browser.conftest import Server, Visit
 

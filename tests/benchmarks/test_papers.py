@@ -12,8 +12,8 @@ import os
 
 import pytest
 
-from app.papers import IDS, papers
-from app.papers.claims import SEEN
+from solverscope.app.papers import IDS, papers
+from solverscope.app.papers.claims import SEEN
 from tests.benchmarks.report import FOLDER
 
 pytestmark = pytest.mark.bench

@@ -12,8 +12,8 @@ import os
 
 import pytest
 
-import datasets
-from app.command.race import GAPS, RACES
+from solverscope import datasets
+from solverscope.app.command.race import GAPS, RACES
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench

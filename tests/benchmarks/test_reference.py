@@ -1,4 +1,4 @@
-"""Which solver finds f* fastest, on a problem of each structure: the order of ``app.runs.reference.PRECISE``.
+"""Which solver finds f* fastest, on a problem of each structure: the order of ``reference.PRECISE``.
 
 CPU seconds to a violation of 1e-9 relative, each solver from w = 0; one that takes more than ``MOST`` is cut.
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-import datasets
-import solvers
-from app.runs.reference import PRECISE, TARGET, candidates
+from solverscope import datasets, solvers
+from solverscope.app.runs.reference import PRECISE, TARGET, candidates
 
 MOST = 60.0
 #: Data, loss, penalty and λ/λ_max: norms of rows with losses over rows and over chains, and single weights.

@@ -20,11 +20,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import datasets
-import solvers
-from app.views.base.run_events import returns
-from solvers import SHRINKING
-from solvers.parts.rules import RULES
+from solverscope import datasets, solvers
+from solverscope.app.views.base.run_events import returns
+from solverscope.solvers import SHRINKING
+from solverscope.solvers.parts.rules import RULES
 
 pytestmark = pytest.mark.bench
 

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.settings.recipe import Recipe
-from app.sweep.cluster import Place
-from app.sweep.shard_crew import hired
+from solverscope import datasets, solvers
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.sweep.cluster import Place
+from solverscope.app.sweep.shard_crew import hired
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench

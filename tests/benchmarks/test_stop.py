@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import datasets
-import solvers
-from solvers import Run, Stopping
+from solverscope import datasets, solvers
+from solverscope.solvers import Run, Stopping
 from tests.benchmarks.stops import stop
 from tests.solvers.helpers import MAKERS
 from tests.solvers.runs.test_run_stop import KINKED, PAIRS

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import datasets
-import solvers
-from app.runs.packing import pack_rows
-from app.settings.experiment import Experiment
-from app.sweep.cell_store import Store
-from app.sweep.cells import problem_of
-from app.sweep.cluster import Place
-from app.sweep.driver import Sweep
-from app.sweep.spec import Spec
+from solverscope import datasets, solvers
+from solverscope.app.runs.packing import pack_rows
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.sweep.cell_store import Store
+from solverscope.app.sweep.cells import problem_of
+from solverscope.app.sweep.cluster import Place
+from solverscope.app.sweep.driver import Sweep
+from solverscope.app.sweep.spec import Spec
 
 pytestmark = pytest.mark.bench
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import TRAJECTORIES
+from solverscope import datasets, solvers
+from solverscope.solvers import TRAJECTORIES
 from tests.benchmarks.report import Report
 from tests.benchmarks.test_page import clicks, received
 from tests.browser.conftest import Visit

@@ -22,9 +22,8 @@ import numpy as np
 import psutil
 import pytest
 
-import datasets
-import solvers
-from solvers import Run, Stopping, relative_gap
+from solverscope import datasets, solvers
+from solverscope.solvers import Run, Stopping, relative_gap
 from tests.benchmarks.report import Report
 from tests.benchmarks.stops import stop
 
@@ -39,7 +38,7 @@ GAPS = (1e-1, 1e-2, 1e-3, 1e-4)
 #: One run in a process of its own: solver, features, gap or None, f* or None, tol or None, most seconds.
 ONE = """
 import json, resource, sys, time
-import datasets, solvers
+from solverscope import datasets, solvers
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

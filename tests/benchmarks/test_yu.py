@@ -17,8 +17,7 @@ import scipy.optimize
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 
 pytestmark = pytest.mark.bench
 

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import Problem, Trace, relative_gap
+from solverscope import datasets, solvers
+from solverscope.solvers import Problem, Trace, relative_gap
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench

@@ -14,7 +14,7 @@ from typing import Any
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from app import watch
+from solverscope.app import watch
 
 #: What a message is about that is looked at.
 TOLD = ('"rows"', '"disabled"', '"doc"', '"address"', '"token"')

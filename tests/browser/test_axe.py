@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.views import TABS
+from solverscope.app.views import TABS
 from tests.browser.conftest import LONG, Visit
 from tests.browser.test_controls import SHADE
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from app.runs import benchopt
-from solvers import Trace
+from solverscope.app.runs import benchopt
+from solverscope.solvers import Trace
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytestmark = pytest.mark.slow

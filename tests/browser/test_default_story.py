@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.views import TABS
+from solverscope.app.views import TABS
 from tests.browser.conftest import LONG, complaints
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.stories import stories
+from solverscope.app.stories import stories
 from tests.browser.test_axe import wrong
 
 pytestmark = pytest.mark.slow

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import datasets
-import solvers
-from app import views
-from app.runs.archive import LASTING, Archive
+from solverscope import datasets, solvers
+from solverscope.app import views
+from solverscope.app.runs.archive import LASTING, Archive
 
 from .conftest import Server, complaints
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app import theme
-from app.views import TABS
+from solverscope.app import theme
+from solverscope.app.views import TABS
 from tests.browser.conftest import LONG, Visit
 from tests.browser.test_page_sizes import boxes
 

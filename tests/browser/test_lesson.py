@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.page.following.teaching import HERE
-from app.serving.classroom import NO_LESSON, own_address
+from solverscope.app.page.following.teaching import HERE
+from solverscope.app.serving.classroom import NO_LESSON, own_address
 from tests.browser.conftest import Server, Visit
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,11 @@ import pytest
 from panel.viewable import Viewable
 from playwright.sync_api import Page, Route
 
-import datasets
-import solvers
-from app import views
-from app.compat import panel_cells
-from app.notebook import Scope
-from app.theme import cells
+from solverscope import datasets, solvers
+from solverscope.app import views
+from solverscope.app.compat import panel_cells
+from solverscope.app.notebook import Scope
+from solverscope.app.theme import cells
 
 #: Bytes that a cell may take.
 MOST = 3_000_000
@@ -112,4 +111,4 @@ def test_scripts_that_come_twice_leave_what_is_drawn(page, tmp_path, outputs, ru
 def test_a_cell_without_its_scripts_says_what_to_do(page, tmp_path, outputs, run):
     *_, plot = shown(views.Convergence(run), outputs)
     opened(page, tmp_path, [plot])
-    page.get_by_text("from app.notebook import extension; extension()").wait_for(state="visible")
+    page.get_by_text("from solverscope.app.notebook import extension; extension()").wait_for(state="visible")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-import datasets
+from solverscope import datasets
 
 GOOD = "".join(f"{1 if k % 3 else -1} 1:{k % 7} {k % 5 + 2}:0.5\n" for k in range(400))
 BAD = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import solvers
-from app.views import TABS
+from solverscope import solvers
+from solverscope.app.views import TABS
 from tests.browser.test_page_sizes import boxes as at_rest
 
 TAB_IDS = {view.title: id for id, view in TABS.items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.stories import stories
+from solverscope.app.stories import stories
 from tests.browser.conftest import LONG, Visit
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from app.stories import stories
+from solverscope.app.stories import stories
 from tests.browser.conftest import DEADLINE, Visit
 from tests.browser.test_axe import wrong
 from tests.browser.test_guide import RING

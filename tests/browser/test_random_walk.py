@@ -13,14 +13,14 @@ import pytest
 from playwright.sync_api import Locator
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-import solvers
-from app.page.sidebar.run_controls import DRAWING, PACES
-from app.page.tabs import tab_bar
-from app.stories import stories
-from app.views import GROUPS, TABS
-from app.views.base.plot import SCALES, X_AXES
-from app.views.convergence.convergence import MEASURES
-from datasets import DATASETS
+from solverscope import solvers
+from solverscope.app.page.sidebar.run_controls import DRAWING, PACES
+from solverscope.app.page.tabs import tab_bar
+from solverscope.app.stories import stories
+from solverscope.app.views import GROUPS, TABS
+from solverscope.app.views.base.plot import SCALES, X_AXES
+from solverscope.app.views.convergence.convergence import MEASURES
+from solverscope.datasets import DATASETS
 from tests.browser.conftest import Server, Visit, complaints
 from tests.browser.test_path import QUERY, traced
 

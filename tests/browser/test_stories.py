@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.stories import stories
-from app.views import TABS
+from solverscope.app.stories import stories
+from solverscope.app.views import TABS
 from tests.browser.conftest import LONG, complaints
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@ from functools import lru_cache
 
 import pytest
 
-import datasets
+from solverscope import datasets
 
 load_once = lru_cache(maxsize=8)(datasets.load)
 

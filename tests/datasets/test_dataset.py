@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import datasets
-from datasets import Content, DataError, DataSetInfo, Part, Products
-from datasets.dataset import check
+from solverscope import datasets
+from solverscope.datasets import Content, DataError, DataSetInfo, Part, Products
+from solverscope.datasets.dataset import check
 
 
 def loaded(part, kind="multiclass", names=("a", "b"), test=None, **options):

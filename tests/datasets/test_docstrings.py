@@ -7,7 +7,7 @@ import importlib
 
 import pytest
 
-import datasets
+from solverscope import datasets
 
 MODULES = ("dataset", "matrix", "metrics", "options", "registry")
 
@@ -23,7 +23,7 @@ def registered():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_docstrings_run(name, registered):
-    module = importlib.import_module(f"datasets.{name}")
+    module = importlib.import_module(f"solverscope.datasets.{name}")
     result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0

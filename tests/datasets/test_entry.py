@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import datasets
-from datasets import DATASETS, DataSetInfo, Lam, Option
+from solverscope import datasets
+from solverscope.datasets import DATASETS, DataSetInfo, Lam, Option
 
 
 def lam_of(entry, **options):

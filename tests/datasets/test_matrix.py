@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from datasets import DataError, Products
-from datasets.names import LazyNames, pair, with_products
+from solverscope.datasets import DataError, Products
+from solverscope.datasets.names import LazyNames, pair, with_products
 
 
 def explicit(base, degree, bias):

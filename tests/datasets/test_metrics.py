@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from datasets import entity_scores
-from datasets.metrics import entity_f1
+from solverscope.datasets import entity_scores
+from solverscope.datasets.metrics import entity_f1
 
 NAMES = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
 WIDER = (*NAMES, "E-PER", "S-PER", "E-LOC", "S-LOC", "L-PER", "U-PER")

@@ -1,7 +1,7 @@
 import pytest
 
-from datasets import DataError, Option
-from datasets.options import holds
+from solverscope.datasets import DataError, Option
+from solverscope.datasets.options import holds
 
 WHOLE = Option("k", 3, "a count", 1, 10)
 SHARE = Option("share", 0.5, "a share", 0.0, 1.0)

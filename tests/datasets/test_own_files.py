@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import datasets
-from datasets import DataError
+from solverscope import datasets
+from solverscope.datasets import DataError
 
 VALUES = st.sampled_from(["0", "1", "-1", "2.5", "1e300", "1e-300", "7"])
 FEATURES = st.dictionaries(st.integers(0, 8), VALUES, max_size=5).map(

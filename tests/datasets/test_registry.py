@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import datasets
-from datasets import Content, DataError, DataSetInfo, Option, Part
+from solverscope import datasets
+from solverscope.datasets import Content, DataError, DataSetInfo, Option, Part
 
 
 def own_set(request):

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from datasets import DataError, DataFile, store
+from solverscope.datasets import DataError, DataFile, store
 
 CONTENT = b"some data\n" * 1000
 

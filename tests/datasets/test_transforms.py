@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import datasets
-from datasets import Content, DataError, Part, Products, transforms
-from datasets.trees import Tree
+from solverscope import datasets
+from solverscope.datasets import Content, DataError, Part, Products, transforms
+from solverscope.datasets.trees import Tree
 
 RNG = np.random.default_rng(0)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from datasets import DataError
-from datasets.trees import Tree, below, leaves
+from solverscope.datasets import DataError
+from solverscope.datasets.trees import Tree, below, leaves
 
 
 def test_a_tree_is_laid_out_level_by_level_below_a_common_root():

@@ -12,13 +12,14 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-import datasets
-import solvers
-from solvers.parts.linesearch import Breakpoints
-from solvers.rivals.foreign import Foreign
+from solverscope import datasets, solvers
+from solverscope.solvers.parts.linesearch import Breakpoints
+from solverscope.solvers.rivals.foreign import Foreign
 
 #: Solvers whose algorithm is written down here, unlike that of other people's programs.
-HOUSE = [id for id, cls in solvers.SOLVERS.items() if not cls.__module__.startswith("solvers.rivals")]
+HOUSE = [
+    id for id, cls in solvers.SOLVERS.items() if not cls.__module__.startswith("solverscope.solvers.rivals")
+]
 #: Those that can run in this installation.
 HERE = [id for id, cls in solvers.SOLVERS.items() if cls.why_not_here() is None]
 #: Programs in processes of their own, which take seconds to start.

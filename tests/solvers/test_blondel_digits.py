@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 from tests.solvers.helpers import dense_of
 from tests.solvers.oracles import Oracle
 

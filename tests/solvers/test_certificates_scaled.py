@@ -15,8 +15,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import solvers
-from solvers.problems.arrays import LARGEST
+from solverscope import solvers
+from solverscope.solvers.problems.arrays import LARGEST
 from tests.solvers.convex import LOSSES as KINKED
 from tests.solvers.convex import Program
 from tests.solvers.helpers import MAKERS, Data, Part, dense_of

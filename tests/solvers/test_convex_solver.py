@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-import solvers
+from solverscope import solvers
 from tests.solvers.helpers import MAKERS, dense_of
 from tests.solvers.oracles import label_sets
 

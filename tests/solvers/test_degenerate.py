@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import solvers
+from solverscope import solvers
 from tests.solvers.helpers import ELSEWHERE, LEAVES, MAKERS, PARENTS, chains, dense_of
 from tests.solvers.helpers import problem_of as random_problem
 from tests.solvers.oracles import Oracle

@@ -8,9 +8,9 @@ import io
 
 import pytest
 
-import solvers
-from solvers import estimators
-from solvers.methods.descent.loop import Descent
+from solverscope import solvers
+from solverscope.solvers import estimators
+from solverscope.solvers.methods.descent.loop import Descent
 
 #: What users call most: each has an example.
 MOST_CALLED = {"Run", "Stopping", "Trace", "make_solver", "solve", "solve_path"}

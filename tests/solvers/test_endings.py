@@ -6,10 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.problems.certificates import optimality
-from solvers.runs.run import OPTIMALITY_SHARE
+from solverscope import datasets, solvers
+from solverscope.solvers.problems.certificates import optimality
+from solverscope.solvers.runs.run import OPTIMALITY_SHARE
 from tests.solvers.helpers import binary, multiclass
 
 SQUARED = ("multiclass-squared-hinge", "l1-l2")

@@ -17,9 +17,8 @@ from sklearn.preprocessing import scale
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import datasets
-import solvers
-from solvers.estimators import ChainCRF, SparseLogistic, SparseMulticlass
+from solverscope import datasets, solvers
+from solverscope.solvers.estimators import ChainCRF, SparseLogistic, SparseMulticlass
 
 #: scikit-learn's checks of estimators that need no data: all others give ``fit`` one array.
 WITHOUT_DATA = (

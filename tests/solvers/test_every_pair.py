@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import solvers
-from app.plugins import load_file
+from solverscope import solvers
+from solverscope.app.plugins import load_file
 from tests.solvers.convex import Program
 from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle

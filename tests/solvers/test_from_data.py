@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 
 N = 60_000
 TEXTS = {

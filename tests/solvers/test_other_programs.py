@@ -6,8 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 from tests.solvers.helpers import binary, by_scikit_learn, dense_of, multiclass
 
 

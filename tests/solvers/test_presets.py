@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import pytest
 
-import solvers
+from solverscope import solvers
 
 #: Blondel et al. 2013: algorithms 1 to 3 (all blocks), 4.4.1 (cyclic blocks, 𝓛_j from h_j itself), 4.5 and
 #: equation (9), appendix A; Zhong et al. 2014: γ = 1 and M̂ = ∞ in line 1 of Algorithm 2; Tsuruoka et al.

@@ -3,10 +3,10 @@ from dataclasses import dataclass, make_dataclass, replace
 import numpy as np
 import pytest
 
-import solvers
-from solvers.declare import Trait
-from solvers.methods.solver import Solver
-from solvers.registry import register
+from solverscope import solvers
+from solverscope.solvers.declare import Trait
+from solverscope.solvers.methods.solver import Solver
+from solverscope.solvers.registry import register
 from tests.solvers.helpers import binary, chains, multiclass
 
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import solvers
-from solvers import Run, Stopping, legs_of
-from solvers.problems.design import Design
+from solverscope import solvers
+from solverscope.solvers import Run, Stopping, legs_of
+from solverscope.solvers.problems.design import Design
 from tests.solvers.helpers import MAKERS
 
 LEGS = "sgd-l1,eta0=0.1 until iteration >= 2 then prox-qn of 1/2 until iteration >= 3 then prox-qn"
@@ -113,7 +113,7 @@ def dense(design):
 
 
 def test_rows_taken_out_of_a_design_are_its_rows(monkeypatch):
-    monkeypatch.setattr("solvers.problems.products.storage.rows_of_block", lambda *sizes: 7)
+    monkeypatch.setattr("solverscope.solvers.problems.products.storage.rows_of_block", lambda *sizes: 7)
     rng = np.random.default_rng(0)
     for X in (rng.normal(size=(40, 6)), (rng.random((40, 6)) < 0.4).astype(float)):
         rows = np.sort(rng.permutation(40)[:17])

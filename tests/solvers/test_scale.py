@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems.arrays import LARGEST
+from solverscope import solvers
+from solverscope.solvers.problems.arrays import LARGEST
 from tests.solvers.helpers import HOUSE, MAKERS, binary, dense_of, losses_with
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import minimum

@@ -6,9 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import SCORES
+from solverscope import datasets, solvers
+from solverscope.solvers import SCORES
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.page.prediction import Prediction
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.page.prediction import Prediction
 
 
 class Ballot(Component):

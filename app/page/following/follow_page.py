@@ -7,22 +7,22 @@ from urllib.parse import urlencode
 
 import panel as pn
 
-from app import theme
-from app.page.cursor_bar import CursorBar
-from app.page.following.ballot import Ballot
-from app.page.following.following_session import FollowingSession
-from app.page.following.mirror import mirror
-from app.page.following.plot_window import again
-from app.page.frame import frame
-from app.page.help_dialog import HelpDialog, explanation
-from app.page.legend import LegendRows
-from app.page.page import Page
-from app.page.tabs.tab_bar import TabBar
-from app.page.theme_toggle import ThemeToggle
-from app.page.top_views import TopViews
-from app.serving.classroom import ALONE, TEACH, Lesson
-from app.settings.recipe import info_of
-from app.views import TABS, PastRuns, Path, Sweep, View
+from solverscope.app import theme
+from solverscope.app.page.cursor_bar import CursorBar
+from solverscope.app.page.following.ballot import Ballot
+from solverscope.app.page.following.following_session import FollowingSession
+from solverscope.app.page.following.mirror import mirror
+from solverscope.app.page.following.plot_window import again
+from solverscope.app.page.frame import frame
+from solverscope.app.page.help_dialog import HelpDialog, explanation
+from solverscope.app.page.legend import LegendRows
+from solverscope.app.page.page import Page
+from solverscope.app.page.tabs.tab_bar import TabBar
+from solverscope.app.page.theme_toggle import ThemeToggle
+from solverscope.app.page.top_views import TopViews
+from solverscope.app.serving.classroom import ALONE, TEACH, Lesson
+from solverscope.app.settings.recipe import info_of
+from solverscope.app.views import TABS, PastRuns, Path, Sweep, View
 
 #: Said once there is nothing to follow.
 OVER = "The lesson is over. What is on this page stays until you close it."

@@ -6,8 +6,8 @@ from functools import partial
 
 import param
 
-from app.page.session import Session
-from app.runs.shown import Shown
+from solverscope.app.page.session import Session
+from solverscope.app.runs.shown import Shown
 
 
 class FollowingSession(Session):

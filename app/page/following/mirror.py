@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.views import View
+from solverscope.app.views import View
 
 #: Types of what menus, sliders and fields set: other parameters of a view are what it draws.
 PLAIN = (str, int, float, bool, type(None))

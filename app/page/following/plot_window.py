@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from app import theme
-from app.page.following.following_session import FollowingSession
-from app.page.following.mirror import mirror
-from app.page.frame import frame
-from app.page.help_dialog import HelpDialog, explanation
-from app.page.legend import LegendRows
-from app.page.session import Session, by_token
-from app.page.theme_toggle import ThemeToggle
-from app.page.type_size import LARGE, TypeSize
-from app.views import ProblemView, View
+from solverscope.app import theme
+from solverscope.app.page.following.following_session import FollowingSession
+from solverscope.app.page.following.mirror import mirror
+from solverscope.app.page.frame import frame
+from solverscope.app.page.help_dialog import HelpDialog, explanation
+from solverscope.app.page.legend import LegendRows
+from solverscope.app.page.session import Session, by_token
+from solverscope.app.page.theme_toggle import ThemeToggle
+from solverscope.app.page.type_size import LARGE, TypeSize
+from solverscope.app.views import ProblemView, View
 
 #: What is said once there is nothing to follow.
 GONE = "The page of this window is closed, and its runs are gone."

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.serving.classroom import TEACH, Lesson, own_address, teach
-from app.serving.serve_options import PUBLIC, Serving
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.serving.classroom import TEACH, Lesson, own_address, teach
+from solverscope.app.serving.serve_options import PUBLIC, Serving
 
 #: Said where only this machine is answered.
 HERE = (

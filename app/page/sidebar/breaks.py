@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from app.page.session import Session
-from app.page.sidebar.fields import Form
-from app.runs.live import LiveRun
-from solvers import USUAL_CONDITIONS, Condition
-from solvers.runs.breakpoints import known
+from solverscope.app.page.session import Session
+from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.runs.live import LiveRun
+from solverscope.solvers import USUAL_CONDITIONS, Condition
+from solverscope.solvers.runs.breakpoints import known
 
 #: Numbers that the usual conditions are offered with.
 OFFERED = {"ls_trials > {}": 5, "step < {}": 1e-3}

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.settings import words
-from app.settings.words import Declaration
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.settings import words
+from solverscope.app.settings.words import Declaration
 
 
 def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, Any]:

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import panel as pn
 import panel_material_ui as pmui
 
-from app import theme
-from app.page.session import Session
-from app.runs.live import LiveRun
-from app.runs.pool import PoolFull, Worker
-from app.runs.reference import cached, distrust, reference
-from app.theme import number
-from app.views.base.run_events import lam_in_words
-from solvers import Problem, segments, undercuts
-from solvers.runs.segments import learn
+from solverscope.app import theme
+from solverscope.app.page.session import Session
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.pool import PoolFull, Worker
+from solverscope.app.runs.reference import cached, distrust, reference
+from solverscope.app.theme import number
+from solverscope.app.views.base.run_events import lam_in_words
+from solverscope.solvers import Problem, segments, undercuts
+from solverscope.solvers.runs.segments import learn
 
 
 class _Sought(NamedTuple):

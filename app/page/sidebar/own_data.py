@@ -12,17 +12,17 @@ from typing import Any, ClassVar
 
 import param
 
-import datasets
-from app import theme
-from app.component import Component
-from app.dropped import Folder
-from app.page.session import Session
-from app.runs import library
-from app.runs.pool import Worker
-from app.settings.recipe import Recipe
-from datasets.limits import DROPPED as LIMITS
-from datasets.readers.recognise import check
-from solvers.runs.atomic_files import why_not_written
+from solverscope import datasets
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.dropped import Folder
+from solverscope.app.page.session import Session
+from solverscope.app.runs import library
+from solverscope.app.runs.pool import Worker
+from solverscope.app.settings.recipe import Recipe
+from solverscope.datasets.limits import DROPPED as LIMITS
+from solverscope.datasets.readers.recognise import check
+from solverscope.solvers.runs.atomic_files import why_not_written
 
 #: Bytes that come at a time; the next ones are asked for when they are written.
 CHUNK = 1 << 20

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme, views
-from app.component import Component
-from app.page.sidebar.optimum import Optimum
-from app.page.stage import Stage
-from app.runs import library
-from app.runs.live import ROUND, LiveRun
-from app.runs.own_loop import RATE, Feed, Loop
-from app.runs.pool import Share, Worker
-from app.serving.loops import Door, Wire
-from app.watch import PATIENCE
-from solvers import Ending, Problem, Stopping
+from solverscope.app import theme, views
+from solverscope.app.component import Component
+from solverscope.app.page.sidebar.optimum import Optimum
+from solverscope.app.page.stage import Stage
+from solverscope.app.runs import library
+from solverscope.app.runs.live import ROUND, LiveRun
+from solverscope.app.runs.own_loop import RATE, Feed, Loop
+from solverscope.app.runs.pool import Share, Worker
+from solverscope.app.serving.loops import Door, Wire
+from solverscope.app.watch import PATIENCE
+from solverscope.solvers import Ending, Problem, Stopping
 
 #: Styles of loops, from the first one on: whole rounds of colours and dashes, beyond those of solvers.
 FIRST_STYLE = ROUND * 500

@@ -12,21 +12,20 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-import datasets
-import solvers
-from app import theme
-from app.menu import Menu
-from app.page.card import card
-from app.page.session import Session
-from app.page.sidebar.fields import Form
-from app.page.sidebar.own_data import OwnData
-from app.runs import library
-from app.runs.pool import PoolFull, Worker
-from app.serving.batch import batch
-from app.settings import words
-from app.settings.recipe import LAM, SEED, Recipe, info_of, why_not_data
-from app.theme import number
-from solvers import LOSSES, PENALTIES, parameters
+from solverscope import datasets, solvers
+from solverscope.app import theme
+from solverscope.app.menu import Menu
+from solverscope.app.page.card import card
+from solverscope.app.page.session import Session
+from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.page.sidebar.own_data import OwnData
+from solverscope.app.runs import library
+from solverscope.app.runs.pool import PoolFull, Worker
+from solverscope.app.serving.batch import batch
+from solverscope.app.settings import words
+from solverscope.app.settings.recipe import LAM, SEED, Recipe, info_of, why_not_data
+from solverscope.app.theme import number
+from solverscope.solvers import LOSSES, PENALTIES, parameters
 
 #: What is said in place of the drop of files to visitors from elsewhere.
 ONLY_HERE = '<p class="note">Files of your own can be dropped by visitors of this machine only.</p>'

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import panel_material_ui as pmui
 
-from app.menu import LineMenu
-from app.page.stage import Stage
+from solverscope.app.menu import LineMenu
+from solverscope.app.page.stage import Stage
 
 #: Iterates a second, and their names; 0 is full speed.
 PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}

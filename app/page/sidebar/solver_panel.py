@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.page.sidebar.fields import Entered
-from app.settings.experiment import MOST_SOLVERS
-from app.settings.recipe import Entrant, Recipe, fits
-from solvers import PENALTIES, SOLVERS, parameters, preset_params
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.page.sidebar.fields import Entered
+from solverscope.app.settings.experiment import MOST_SOLVERS
+from solverscope.app.settings.recipe import Entrant, Recipe, fits
+from solverscope.solvers import PENALTIES, SOLVERS, parameters, preset_params
 
 
 @dataclass

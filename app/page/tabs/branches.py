@@ -6,17 +6,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import solvers
-from app import theme, views
-from app.page.stage import Stage
-from app.runs.live import LiveRun
-from app.runs.pool import PoolFull
-from app.runs.shown import Shown
-from app.settings.experiment import Experiment
-from app.settings.recipe import Entrant, Limits
-from solvers import Problem, Trace
-from solvers.runs.own_loop import OWN_LOOP
-from solvers.runs.segments import segment_at
+from solverscope import solvers
+from solverscope.app import theme, views
+from solverscope.app.page.stage import Stage
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.pool import PoolFull
+from solverscope.app.runs.shown import Shown
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import Entrant, Limits
+from solverscope.solvers import Problem, Trace
+from solverscope.solvers.runs.own_loop import OWN_LOOP
+from solverscope.solvers.runs.segments import segment_at
 
 #: The choice that changes nothing.
 SAME = "same solver"

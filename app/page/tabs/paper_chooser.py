@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 
 import panel as pn
 
-from app import theme
-from app.menu import Menu
-from app.papers import Exhibit, papers
-from app.papers.drawing import Outcome, exhibit_as_html, sizes_as_html, verdicts_as_html
-from app.papers.measures import Run
-from app.papers.plan import USUAL_BUDGET, layout, share_of, text_of, within
-from app.sweep.spec import Spec
-from app.sweep.watched import Watched
+from solverscope.app import theme
+from solverscope.app.menu import Menu
+from solverscope.app.papers import Exhibit, papers
+from solverscope.app.papers.drawing import Outcome, exhibit_as_html, sizes_as_html, verdicts_as_html
+from solverscope.app.papers.measures import Run
+from solverscope.app.papers.plan import USUAL_BUDGET, layout, share_of, text_of, within
+from solverscope.app.sweep.spec import Spec
+from solverscope.app.sweep.watched import Watched
 
 #: Shown in the menus where nothing is chosen.
 NO_PAPER, NO_EXHIBIT = "none", "choose one"

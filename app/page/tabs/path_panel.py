@@ -8,17 +8,17 @@ from functools import partial
 
 import panel_material_ui as pmui
 
-from app import looks, theme
-from app.menu import Menu
-from app.page.stage import Stage
-from app.runs import library
-from app.runs.pool import PoolFull, Worker
-from app.settings.experiment import Experiment
-from app.settings.recipe import Entrant
-from app.theme import number
-from app.views import Path
-from solvers import Problem, Run, Trace, log_spaced
-from solvers.runs.lam_path import measured, path_runs
+from solverscope.app import looks, theme
+from solverscope.app.menu import Menu
+from solverscope.app.page.stage import Stage
+from solverscope.app.runs import library
+from solverscope.app.runs.pool import PoolFull, Worker
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import Entrant
+from solverscope.app.theme import number
+from solverscope.app.views import Path
+from solverscope.solvers import Problem, Run, Trace, log_spaced
+from solverscope.solvers.runs.lam_path import measured, path_runs
 
 #: Numbers of λ, and last λ, that can be chosen.
 COUNTS = [5, 10, 20, 40]

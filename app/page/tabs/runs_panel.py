@@ -9,19 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from app import theme
-from app.page.sidebar.own_data import CHUNK, OwnData
-from app.page.stage import Stage
-from app.runs import benchopt
-from app.runs.archive import Archive, Kept
-from app.runs.compare import differing_ends, differing_settings, options
-from app.runs.history import History, Unavailable
-from app.runs.past import PastRun, free_style
-from app.serving.batch import batch
-from app.settings import words
-from app.views import BenchoptCurves, PastRuns
-from app.views.compare.past_runs import line
-from solvers import FIELDS, Trace
+from solverscope.app import theme
+from solverscope.app.page.sidebar.own_data import CHUNK, OwnData
+from solverscope.app.page.stage import Stage
+from solverscope.app.runs import benchopt
+from solverscope.app.runs.archive import Archive, Kept
+from solverscope.app.runs.compare import differing_ends, differing_settings, options
+from solverscope.app.runs.history import History, Unavailable
+from solverscope.app.runs.past import PastRun, free_style
+from solverscope.app.serving.batch import batch
+from solverscope.app.settings import words
+from solverscope.app.views import BenchoptCurves, PastRuns
+from solverscope.app.views.compare.past_runs import line
+from solverscope.solvers import FIELDS, Trace
 
 #: Seconds after which the list is asked for again: another server may have changed it.
 STALE = 2.0

@@ -11,29 +11,29 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-import datasets
-from app import theme
-from app.menu import Menu
-from app.page.stage import Stage
-from app.page.tabs.paper_chooser import PaperChooser
-from app.runs.past import LAST_STYLE
-from app.runs.shown import Guest
-from app.serving.endings import before_the_end
-from app.settings.experiment import Experiment, toml
-from app.settings.own_file_names import named
-from app.settings.recipe import Recipe, info_of, why_not_data
-from app.sweep.cell_store import Store
-from app.sweep.choice import TEST, pooled
-from app.sweep.cluster import Place, why_no_dask
-from app.sweep.driver import Sweep, counts
-from app.sweep.results import f_stars, gap_of, problem_of, seconds_to
-from app.sweep.spec import Spec
-from app.sweep.watched import Watched
-from app.theme import number
-from app.views import Sweep as SweepView
-from app.views.sweep.sweep_figures import Chosen, Outcome
-from datasets.store import home
-from solvers import PENALTIES, Problem
+from solverscope import datasets
+from solverscope.app import theme
+from solverscope.app.menu import Menu
+from solverscope.app.page.stage import Stage
+from solverscope.app.page.tabs.paper_chooser import PaperChooser
+from solverscope.app.runs.past import LAST_STYLE
+from solverscope.app.runs.shown import Guest
+from solverscope.app.serving.endings import before_the_end
+from solverscope.app.settings.experiment import Experiment, toml
+from solverscope.app.settings.own_file_names import named
+from solverscope.app.settings.recipe import Recipe, info_of, why_not_data
+from solverscope.app.sweep.cell_store import Store
+from solverscope.app.sweep.choice import TEST, pooled
+from solverscope.app.sweep.cluster import Place, why_no_dask
+from solverscope.app.sweep.driver import Sweep, counts
+from solverscope.app.sweep.results import f_stars, gap_of, problem_of, seconds_to
+from solverscope.app.sweep.spec import Spec
+from solverscope.app.sweep.watched import Watched
+from solverscope.app.theme import number
+from solverscope.app.views import Sweep as SweepView
+from solverscope.app.views.sweep.sweep_figures import Chosen, Outcome
+from solverscope.datasets.store import home
+from solverscope.solvers import PENALTIES, Problem
 
 #: Ticks between two drawings while cells are at work.
 EVERY = 4

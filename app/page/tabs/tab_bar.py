@@ -9,10 +9,10 @@ import panel_material_ui as pmui
 import param
 from panel.viewable import Viewable, Viewer
 
-from app import theme, views
-from app.serving.batch import batch
-from app.stories import Story
-from app.views import View
+from solverscope.app import theme, views
+from solverscope.app.serving.batch import batch
+from solverscope.app.stories import Story
+from solverscope.app.views import View
 
 #: Groups that are not in :data:`.views.GROUPS`: of plug-ins, and of views that have nothing to show.
 PLUGINS, UNUSED = "Plug-ins", "Not applicable"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.page.stage import Stage
-from app.page.tabs.path_panel import PathPanel
-from app.page.tabs.runs_panel import RunsPanel
-from app.page.tabs.sweep_panel import SweepPanel
-from app.views import TABS, PastRuns, Path, Sweep, View
+from solverscope.app.page.stage import Stage
+from solverscope.app.page.tabs.path_panel import PathPanel
+from solverscope.app.page.tabs.runs_panel import RunsPanel
+from solverscope.app.page.tabs.sweep_panel import SweepPanel
+from solverscope.app.views import TABS, PastRuns, Path, Sweep, View
 
 #: Views that have runs of their own come with a panel.
 PANELS = {Path.id: PathPanel, PastRuns.id: RunsPanel, Sweep.id: SweepPanel}

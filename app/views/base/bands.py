@@ -11,9 +11,9 @@ import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer, VArea
 from bokeh.plotting import figure
 
-from app import looks, theme
-from app.views.base.curves import Curves, draw_lines
-from solvers import Trace
+from solverscope.app import looks, theme
+from solverscope.app.views.base.curves import Curves, draw_lines
+from solverscope.solvers import Trace
 
 #: What runs of one kind are called: the label of all, a number, and what the page adds to an earlier one.
 REPEATED = re.compile(r"(?P<label>.+) \(\d+\)(?P<earlier> #\d+| before)?")

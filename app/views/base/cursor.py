@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import param
 
-from app.serving.batch import batch
-from solvers import Trace
+from solverscope.app.serving.batch import batch
+from solverscope.solvers import Trace
 
 
 class Cursor(param.Parameterized):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
-from app import looks, theme
-from app.views.base.feed import Feed
-from solvers import Trace
+from solverscope.app import looks, theme
+from solverscope.app.views.base.feed import Feed
+from solverscope.solvers import Trace
 
 #: What the lines of ghosts, which are runs of earlier races, have of the alpha of others.
 FAINT = 0.4

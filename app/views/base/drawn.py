@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import ref
 
-from solvers import Trace
+from solverscope.solvers import Trace
 
 
 class Drawn:

@@ -18,7 +18,7 @@ import numpy as np
 from bokeh.core.property.vectorization import Field, Value
 from bokeh.plotting import figure
 
-from app.views.base.exports import ShownTable
+from solverscope.app.views.base.exports import ShownTable
 
 #: The order in which Bokeh draws its levels.
 LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")

@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 
 import param
 
-from app import theme
-from app.component import Component
-from solvers.runs.records import for_spreadsheet
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.solvers.runs.records import for_spreadsheet
 
 #: A value of a table: a text, a number, or None where it is not known.
 Value = str | float | int | None

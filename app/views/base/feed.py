@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from bokeh.models import ColumnDataSource
 
-from solvers import Trace
+from solverscope.solvers import Trace
 
 #: Points of a curve after it was sent whole; as many again may be added before it is thinned once more.
 POINTS = 500

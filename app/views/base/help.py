@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from app import theme
+from solverscope.app import theme
 
 
 class Mark(NamedTuple):

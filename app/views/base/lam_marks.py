@@ -8,10 +8,10 @@ import numpy as np
 from bokeh.models import LabelSet, VSpan
 from bokeh.plotting import figure
 
-from app.theme import GREY, columns, draw, put, source
-from app.views.base.feed import Records
-from app.views.base.run_events import lam_in_words
-from solvers import Trace, segments
+from solverscope.app.theme import GREY, columns, draw, put, source
+from solverscope.app.views.base.feed import Records
+from solverscope.app.views.base.run_events import lam_in_words
+from solverscope.solvers import Trace, segments
 
 #: Share of a narrow axis that each character of a λ takes that is written out.
 CHARACTER = 0.03

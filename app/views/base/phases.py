@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.views.base.feed import Records
+from solverscope.app.views.base.feed import Records
 
 
 @dataclass(frozen=True)

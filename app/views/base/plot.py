@@ -13,14 +13,14 @@ import param
 from bokeh.models import ColumnDataSource, GlyphRenderer, Scatter, VSpan
 from bokeh.plotting import figure
 
-from app import looks, theme
-from app.menu import LineMenu
-from app.views.base.bands import Bands, families
-from app.views.base.curves import Curves, draw_lines
-from app.views.base.feed import Feed, Records, known, positive
-from app.views.base.lam_marks import LamMarks
-from app.views.base.view import View, placed
-from solvers import FIELDS, Trace
+from solverscope.app import looks, theme
+from solverscope.app.menu import LineMenu
+from solverscope.app.views.base.bands import Bands, families
+from solverscope.app.views.base.curves import Curves, draw_lines
+from solverscope.app.views.base.feed import Feed, Records, known, positive
+from solverscope.app.views.base.lam_marks import LamMarks
+from solverscope.app.views.base.view import View, placed
+from solverscope.solvers import FIELDS, Trace
 
 #: How a unit is called in a menu.
 SPELLED = {"s": " seconds"}

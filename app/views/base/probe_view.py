@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from app.views.base.view import View
-from solvers import Probe
-from solvers.probes.probe import Seen
+from solverscope.app.views.base.view import View
+from solverscope.solvers import Probe
+from solverscope.solvers.probes.probe import Seen
 
 
 class ProbeView(View):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import param
 
-from app.views.base.view import View
-from solvers import Problem
+from solverscope.app.views.base.view import View
+from solverscope.solvers import Problem
 
 
 class ProblemView(View):

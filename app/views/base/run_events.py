@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app import theme
-from solvers.runs.segments import marked
+from solverscope.app import theme
+from solverscope.solvers.runs.segments import marked
 
 #: Events that are failed steps, in words.
 TROUBLE = {

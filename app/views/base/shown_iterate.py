@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from weakref import ref
 
-from app import theme
-from app.views.base.cursor import Cursor
-from solvers import Trace
+from solverscope.app import theme
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import Trace
 
 #: In the upper right corner of a view, over its panes: nothing moves when it comes or goes.
 CORNER = {

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app import theme
-from app.views.base.probe_view import Seen
-from solvers import ACTIVE, SHRINKING, Trace
-from solvers.probes.subsets import INSIDE, MOST_BYTES, OUTSIDE, UNKNOWN, contains, known_members
+from solverscope.app import theme
+from solverscope.app.views.base.probe_view import Seen
+from solverscope.solvers import ACTIVE, SHRINKING, Trace
+from solverscope.solvers.probes.subsets import INSIDE, MOST_BYTES, OUTSIDE, UNKNOWN, contains, known_members
 
 #: Colours in pictures of what a variable may be at an iterate, in the order of their codes.
 COLORS = ("#88888822", "#56B4E999", theme.COLORS[0], theme.COLORS[1], f"{theme.COLORS[2]}66")

@@ -13,17 +13,17 @@ import param
 from bokeh.models import Span
 from bokeh.plotting import figure
 
-import solvers
-from app import theme
-from app.serving.batch import batch
-from app.theme.cells import Cell
-from app.views.base.cursor import Cursor
-from app.views.base.drawn import Drawn
-from app.views.base.exports import ShownTable
-from app.views.base.help import FIGURES, Help
-from app.views.base.shown_iterate import Place, ShownIterate
-from app.views.base.sorted_table import SortedTable
-from solvers import SOLVERS, Probe, Problem, Solver, Trace
+from solverscope import solvers
+from solverscope.app import theme
+from solverscope.app.serving.batch import batch
+from solverscope.app.theme.cells import Cell
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.base.drawn import Drawn
+from solverscope.app.views.base.exports import ShownTable
+from solverscope.app.views.base.help import FIGURES, Help
+from solverscope.app.views.base.shown_iterate import Place, ShownIterate
+from solverscope.app.views.base.sorted_table import SortedTable
+from solverscope.solvers import SOLVERS, Probe, Problem, Solver, Trace
 
 if TYPE_CHECKING:
     import holoviews as hv
@@ -236,7 +236,7 @@ class View(Cell):
         ValueError
             If there are none, or HoloViews has no element for a part of one: one sentence.
         """
-        from app.views.base.elements import drawing  # HoloViews takes long to import
+        from solverscope.app.views.base.elements import drawing  # HoloViews takes long to import
 
         self.update()
         if self._empty:

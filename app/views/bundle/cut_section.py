@@ -11,16 +11,16 @@ import numpy as np
 import param
 from bokeh.models import Span
 
-from app import theme
-from app.serving.batch import batch
-from app.views.base.help import FIGURES
-from app.views.base.plot import menu
-from app.views.base.probe_view import ProbeView, Seen
-from app.views.base.view import at_once
-from app.views.bundle.cut_weights import LEAST
-from solvers import CUTS, Problem, Trace
-from solvers.probes.cut_models import Slices, lowest, sliced
-from solvers.runs.segments import problem_at
+from solverscope.app import theme
+from solverscope.app.serving.batch import batch
+from solverscope.app.views.base.help import FIGURES
+from solverscope.app.views.base.plot import menu
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.app.views.base.view import at_once
+from solverscope.app.views.bundle.cut_weights import LEAST
+from solverscope.solvers import CUTS, Problem, Trace
+from solverscope.solvers.probes.cut_models import Slices, lowest, sliced
+from solverscope.solvers.runs.segments import problem_at
 
 FUNCTION, MODEL, NEWEST, LOWEST = (theme.COLORS[k] for k in (0, 1, 2, 3))
 #: The part of a line w + t d that is drawn, and its points, of f and of each cut.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app import theme
-from app.views.base.probe_view import ProbeView, Seen
-from solvers import CUTS
+from solverscope.app import theme
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.solvers import CUTS
 
 #: Lines and columns of the picture, at most.
 LINES, COLUMNS = 200, 320

@@ -8,14 +8,14 @@ from functools import partial
 import numpy as np
 from bokeh.models import GlyphRenderer
 
-from app import theme
-from app.views.base.feed import Records, known
-from app.views.base.plot import Plots, RunPlot
-from app.views.base.probe_view import ProbeView, Seen
-from app.views.bundle.cut_section import CutSection
-from app.views.bundle.cut_weights import LEAST, CutWeights
-from app.views.convergence.any_field import Record
-from solvers import CUTS, Trace, lower_bound
+from solverscope.app import theme
+from solverscope.app.views.base.feed import Records, known
+from solverscope.app.views.base.plot import Plots, RunPlot
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.app.views.bundle.cut_section import CutSection
+from solverscope.app.views.bundle.cut_weights import LEAST, CutWeights
+from solverscope.app.views.convergence.any_field import Record
+from solverscope.solvers import CUTS, Trace, lower_bound
 
 
 class Bounds(RunPlot):

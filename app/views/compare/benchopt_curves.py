@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from app import looks, theme
-from app.menu import Menu
-from app.views.base.bands import families
-from app.views.convergence.convergence import MEASURES, OF_WEIGHTS, Convergence
-from solvers import Trace
+from solverscope.app import looks, theme
+from solverscope.app.menu import Menu
+from solverscope.app.views.base.bands import families
+from solverscope.app.views.convergence.convergence import MEASURES, OF_WEIGHTS, Convergence
+from solverscope.solvers import Trace
 
 #: Each dash in a line of text.
 LINES = {"solid": "━━", "dashed": "╍╍", "dotdash": "━·", "dotted": "┉┉"}
 
 
 class BenchoptCurves(Convergence):
-    """The curves that :func:`app.runs.benchopt.read` returns of a file, of one of its problems at a time: a
-    data set and an objective. All repetitions of a solver are a median with a band."""
+    """The curves that :func:`solverscope.app.runs.benchopt.read` returns of a file, of one of its problems at
+    a time: a data set and an objective. All repetitions of a solver are a median with a band."""
 
     id = "benchopt"
     title = "Curves of benchopt"

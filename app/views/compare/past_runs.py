@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.settings import words
-from app.settings.own_file_names import named
-from app.views.base.exports import ShownTable
-from app.views.base.view import View
-from app.views.compare.summary import as_html
-from solvers import Trace
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.settings import words
+from solverscope.app.settings.own_file_names import named
+from solverscope.app.views.base.exports import ShownTable
+from solverscope.app.views.base.view import View
+from solverscope.app.views.compare.summary import as_html
+from solverscope.solvers import Trace
 
 #: Texts of a line that a table has, and their headings.
 LISTED = {"title": "run", "data": "data", "lam": "λ", "iterations": "iterations"}

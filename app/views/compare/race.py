@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 import param
 
-from app import theme
-from app.views.base.exports import ShownTable
-from app.views.base.plot import X_AXES, menu
-from app.views.base.view import View
-from app.views.compare.summary import GAPS, as_html, seconds_to
-from solvers import FIELDS, Problem, Solver, Trace, relative_gap, segments
+from solverscope.app import theme
+from solverscope.app.views.base.exports import ShownTable
+from solverscope.app.views.base.plot import X_AXES, menu
+from solverscope.app.views.base.view import View
+from solverscope.app.views.compare.summary import GAPS, as_html, seconds_to
+from solverscope.solvers import FIELDS, Problem, Solver, Trace, relative_gap, segments
 
 #: What runs may be compared at.
 COSTS = ("cpu_seconds", "iteration", "passes")

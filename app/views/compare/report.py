@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 from bokeh.util.paths import bokehjs_path
 from jinja2 import Template
 
-from app import theme
+from solverscope.app import theme
 
 TEMPLATE = Template("""<!doctype html>
 <html lang="en">

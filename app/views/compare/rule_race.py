@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import panel as pn
 
-from app import theme
-from app.views.base.feed import Records, known, latest
-from app.views.base.plot import Plots, RunPlot
-from app.views.base.run_events import returns
-from app.views.convergence.convergence import Convergence
-from solvers import SHRINKING, Trace
+from solverscope.app import theme
+from solverscope.app.views.base.feed import Records, known, latest
+from solverscope.app.views.base.plot import Plots, RunPlot
+from solverscope.app.views.base.run_events import returns
+from solverscope.app.views.convergence.convergence import Convergence
+from solverscope.solvers import SHRINKING, Trace
 
 
 class Members(RunPlot):

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app import looks, theme
-from app.settings import words
-from app.views.base.exports import CopyButtons, Value
-from app.views.base.sorted_table import SortedTable
-from app.views.base.view import View
-from solvers import FIELDS, Trace, relative_gap, segments
-from solvers.runs.trace import plain
+from solverscope.app import looks, theme
+from solverscope.app.settings import words
+from solverscope.app.views.base.exports import CopyButtons, Value
+from solverscope.app.views.base.sorted_table import SortedTable
+from solverscope.app.views.base.view import View
+from solverscope.solvers import FIELDS, Trace, relative_gap, segments
+from solverscope.solvers.runs.trace import plain
 
 GAPS = (1e-2, 1e-4, 1e-6)
 #: Fields of the newest record, and digits shown of each.

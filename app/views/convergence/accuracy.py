@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from app.views.base.feed import POINTS, Feed, Records, latest
-from app.views.base.plot import RunPlot
-from solvers import LOSSES, Problem, Solver, Trace
+from solverscope.app.views.base.feed import POINTS, Feed, Records, latest
+from solverscope.app.views.base.plot import RunPlot
+from solverscope.solvers import LOSSES, Problem, Solver, Trace
 
 #: What the axis shows of a metric that is always the same.
 SPAN = 0.1

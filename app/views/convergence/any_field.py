@@ -8,11 +8,11 @@ import numpy as np
 import panel as pn
 import param
 
-from app import theme
-from app.views.base.feed import Records, known
-from app.views.base.help import EQUATIONS, HERE, RUN, Help, Mark
-from app.views.base.plot import X_AXES, RunPlot, menu
-from solvers import FIELDS, Trace
+from solverscope.app import theme
+from solverscope.app.views.base.feed import Records, known
+from solverscope.app.views.base.help import EQUATIONS, HERE, RUN, Help, Mark
+from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
+from solverscope.solvers import FIELDS, Trace
 
 #: Fields that have plots of their own, the last ones in the menu.
 ELSEWHERE = ("objective", "nnz", "nnz_rows", "working_set", *X_AXES, "epoch")

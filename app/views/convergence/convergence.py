@@ -12,12 +12,12 @@ import panel as pn
 import param
 from bokeh.models import ColumnDataSource
 
-from app import theme
-from app.views.base.feed import Records, known, latest
-from app.views.base.phases import turns
-from app.views.base.plot import RunPlot, menu
-from app.views.convergence.identification import Aways, nearest
-from solvers import SUPPORT, Segment, Trace, segments
+from solverscope.app import theme
+from solverscope.app.views.base.feed import Records, known, latest
+from solverscope.app.views.base.phases import turns
+from solverscope.app.views.base.plot import RunPlot, menu
+from solverscope.app.views.convergence.identification import Aways, nearest
+from solverscope.solvers import SUPPORT, Segment, Trace, segments
 
 MEASURES = {
     "relative": ("Relative gap", "(f − {ref}) / |{ref}|"),

@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from app.views.convergence.rate import NEAR, same_end
-from solvers import SUPPORT, Trace, segments
-from solvers.probes.probe import Seen
+from solverscope.app.views.convergence.rate import NEAR, same_end
+from solverscope.solvers import SUPPORT, Trace, segments
+from solverscope.solvers.probes.probe import Seen
 
 
 def nearest(trace: Trace, traces: Sequence[Trace]) -> Trace | None:

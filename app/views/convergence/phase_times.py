@@ -9,12 +9,12 @@ import pandas as pd
 import param
 from bokeh.models import HoverTool
 
-from app import theme
-from app.views.base.feed import Records
-from app.views.base.phases import spans
-from app.views.base.plot import menu
-from app.views.base.view import View
-from app.views.compare.summary import as_html
+from solverscope.app import theme
+from solverscope.app.views.base.feed import Records
+from solverscope.app.views.base.phases import spans
+from solverscope.app.views.base.plot import menu
+from solverscope.app.views.base.view import View
+from solverscope.app.views.compare.summary import as_html
 
 ORDERS = {"in time order": "time", "totals": "sum"}
 #: Parts of a bar, at most: of more, those that are alike are added up.

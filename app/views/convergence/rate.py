@@ -9,9 +9,9 @@ import numpy as np
 import panel as pn
 import param
 
-from app.views.base.feed import Records
-from app.views.base.plot import X_AXES, RunPlot, menu
-from solvers import SCORES, Trace, segments
+from solverscope.app.views.base.feed import Records
+from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
+from solverscope.solvers import SCORES, Trace, segments
 
 MEASURES = {
     "objective": ("Objective", "(f₊ − f*) / (f − f*)"),

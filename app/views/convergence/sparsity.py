@@ -6,12 +6,12 @@ import numpy as np
 import panel as pn
 import param
 
-from app import looks, theme
-from app.views.base.feed import Records, known, shaded
-from app.views.base.plot import X_AXES, RunPlot, menu
-from app.views.base.run_events import begins, returns
-from app.views.base.states import kind_of
-from solvers import ACTIVE, FIELDS, Trace
+from solverscope.app import looks, theme
+from solverscope.app.views.base.feed import Records, known, shaded
+from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
+from solverscope.app.views.base.run_events import begins, returns
+from solverscope.app.views.base.states import kind_of
+from solverscope.solvers import ACTIVE, FIELDS, Trace
 
 #: What can be counted: field of the record, name in the menu, label.
 COUNTS = {name: (theme.capital(FIELDS[name].title), FIELDS[name].label) for name in ("nnz", "nnz_rows")}

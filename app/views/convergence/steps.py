@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from app import theme
-from app.views.base.plot import Plots
-from app.views.convergence.any_field import Record
+from solverscope.app import theme
+from solverscope.app.views.base.plot import Plots
+from solverscope.app.views.convergence.any_field import Record
 
 
 class Steps(Plots):

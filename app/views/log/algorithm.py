@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import panel as pn
 
-from app import theme
-from app.views.base.exports import ShownTable
-from app.views.base.view import View
-from solvers import FIELDS, SOLVERS, Pseudocode, Step, parameters, pseudocode
-from solvers.runs.breakpoints import known
+from solverscope.app import theme
+from solverscope.app.views.base.exports import ShownTable
+from solverscope.app.views.base.view import View
+from solverscope.solvers import FIELDS, SOLVERS, Pseudocode, Step, parameters, pseudocode
+from solverscope.solvers.runs.breakpoints import known
 
 #: Digits of numbers in a step.
 DIGITS = 4

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
-from app.views.base.exports import ShownTable
-from app.views.base.run_events import run_events
-from app.views.base.view import View
+from solverscope.app import theme
+from solverscope.app.component import Component
+from solverscope.app.views.base.exports import ShownTable
+from solverscope.app.views.base.run_events import run_events
+from solverscope.app.views.base.view import View
 
 #: Events listed, at most.
 MOST = 500

@@ -10,11 +10,11 @@ import numpy as np
 import panel as pn
 import scipy.sparse as sp
 
-from app import ink, theme
-from app.views.base.probe_view import ProbeView, Seen
-from app.views.model.model_figures import Pictures, Transitions
-from solvers import LEARNED, Names
-from solvers.problems.metrics.followed import Examples
+from solverscope.app import ink, theme
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.app.views.model.model_figures import Pictures, Transitions
+from solverscope.solvers import LEARNED, Names
+from solverscope.solvers.problems.metrics.followed import Examples
 
 #: Outputs whose features are listed, at most, and features listed of each, for it and against it.
 OUTPUTS, FOR, AGAINST = 12, 6, 3

@@ -8,10 +8,10 @@ import numpy as np
 from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.search.curvature_memory import PALETTE
-from datasets.names import pair
-from solvers import Names
+from solverscope.app import theme
+from solverscope.app.views.search.curvature_memory import PALETTE
+from solverscope.datasets.names import pair
+from solverscope.solvers import Names
 
 #: Outputs whose pictures are drawn, at most, and pairs of pixels drawn for each.
 OUTPUTS, PAIRS = 40, 3

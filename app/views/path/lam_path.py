@@ -8,14 +8,14 @@ from functools import partial
 import panel as pn
 from bokeh.plotting import figure
 
-from app import looks, theme
-from app.menu import Menu
-from app.settings import words
-from app.views.base.sorted_table import SortedTable
-from app.views.base.view import View
-from app.views.path.path_plots import PLOTS
-from app.views.path.solutions import MEMBERS, Solutions, lam_of
-from solvers import Trace
+from solverscope.app import looks, theme
+from solverscope.app.menu import Menu
+from solverscope.app.settings import words
+from solverscope.app.views.base.sorted_table import SortedTable
+from solverscope.app.views.base.view import View
+from solverscope.app.views.path.path_plots import PLOTS
+from solverscope.app.views.path.solutions import MEMBERS, Solutions, lam_of
+from solverscope.solvers import Trace
 
 #: Columns of the table: heading, field of the result, significant digits.
 COLUMNS = (

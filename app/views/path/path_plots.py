@@ -8,9 +8,9 @@ import numpy as np
 from bokeh.models import ColumnDataSource, CustomJSHover, DataRange1d, HoverTool, Range1d
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.base.feed import positive
-from app.views.path.solutions import MEMBERS, Solutions
+from solverscope.app import theme
+from solverscope.app.views.base.feed import positive
+from solverscope.app.views.path.solutions import MEMBERS, Solutions
 
 #: Features whose weights are drawn: those with the largest.
 TRACED = 60

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers import Trace
+from solverscope.solvers import Trace
 
 #: When the working set is looked at, with the field of the results that has its size.
 MEMBERS = {

@@ -12,18 +12,18 @@ import panel as pn
 import param
 from bokeh.events import RangesUpdate, Tap
 
-from app import looks, theme
-from app.settings import words
-from app.views.base.plot import SCALES, menu
-from app.views.base.probe_view import Seen
-from app.views.base.problem_view import ProblemView
-from app.views.base.view import placed
-from app.views.bundle.cut_section import drawn_ends
-from app.views.convergence.convergence import Convergence
-from app.views.playground.playground_landscape import Landscape, Window
-from app.views.playground.playground_marks import Marks, vector
-from app.views.playground.playground_plane import Plane
-from solvers import CUTS, PLANE, Problem, Trace
+from solverscope.app import looks, theme
+from solverscope.app.settings import words
+from solverscope.app.views.base.plot import SCALES, menu
+from solverscope.app.views.base.probe_view import Seen
+from solverscope.app.views.base.problem_view import ProblemView
+from solverscope.app.views.base.view import placed
+from solverscope.app.views.bundle.cut_section import drawn_ends
+from solverscope.app.views.convergence.convergence import Convergence
+from solverscope.app.views.playground.playground_landscape import Landscape, Window
+from solverscope.app.views.playground.playground_marks import Marks, vector
+from solverscope.app.views.playground.playground_plane import Plane
+from solverscope.solvers import CUTS, PLANE, Problem, Trace
 
 #: Pixels.
 HEIGHT, BESIDE = 440, 190

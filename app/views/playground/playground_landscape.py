@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from bokeh.plotting.contour import contour_data
 
-from solvers import Problem
+from solverscope.solvers import Problem
 
 #: Points of the grid, across and up.
 ACROSS, UP = 240, 160

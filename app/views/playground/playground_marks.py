@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from app.theme import number
-from app.views.base.probe_view import Seen
-from app.views.playground.playground_landscape import subgradients
-from solvers import Problem
+from solverscope.app.theme import number
+from solverscope.app.views.base.probe_view import Seen
+from solverscope.app.views.playground.playground_landscape import subgradients
+from solverscope.solvers import Problem
 
 #: Share of the window that the longest subgradient, and the direction, are drawn over.
 REACH = 0.28

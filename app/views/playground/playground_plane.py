@@ -7,10 +7,10 @@ from typing import Any
 
 import bokeh.models as bm
 
-from app import theme
-from app.views.base.curves import Curves
-from app.views.playground.playground_landscape import SHADES, Landscape
-from app.views.playground.playground_marks import Marks
+from solverscope.app import theme
+from solverscope.app.views.base.curves import Curves
+from solverscope.app.views.playground.playground_landscape import SHADES, Landscape
+from solverscope.app.views.playground.playground_marks import Marks
 
 #: Colour of high ground, and how much of it the highest has.
 GROUND, MOST = "#6B8299", 0.45

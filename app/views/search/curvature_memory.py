@@ -9,12 +9,12 @@ import numpy as np
 from bokeh.models import ColorBar, ColumnDataSource, HoverTool, Span
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.base.feed import Records, known
-from app.views.base.plot import Plots, RunPlot
-from app.views.base.probe_view import ProbeView, Seen
-from solvers import MEMORY, Trace
-from solvers.parts.memory import middle, spectrum
+from solverscope.app import theme
+from solverscope.app.views.base.feed import Records, known
+from solverscope.app.views.base.plot import Plots, RunPlot
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.solvers import MEMORY, Trace
+from solverscope.solvers.parts.memory import middle, spectrum
 
 #: Bytes of a number.
 WORD = 8

@@ -8,8 +8,8 @@ from typing import Any
 from bokeh.models import GlyphRenderer, HoverTool, Span
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.base.help import FIGURES
+from solverscope.app import theme
+from solverscope.app.views.base.help import FIGURES
 
 PHI, ARMIJO, WOLFE, MODEL, KINK = (theme.COLORS[k] for k in (0, 1, 2, 3, 4))
 

@@ -12,16 +12,16 @@ import numpy as np
 import panel_material_ui as pmui
 import param
 
-from app import theme
-from app.serving.batch import batch
-from app.views.base.probe_view import ProbeView, Seen
-from app.views.base.view import at_once
-from app.views.search.line_figures import HEIGHT, Data, LineFigures, legend
-from app.views.search.trials import Trials
-from solvers import LINE, Problem, Trace
-from solvers.parts.linesearch import Found
-from solvers.probes.study import Study
-from solvers.runs.segments import problem_at
+from solverscope.app import theme
+from solverscope.app.serving.batch import batch
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.app.views.base.view import at_once
+from solverscope.app.views.search.line_figures import HEIGHT, Data, LineFigures, legend
+from solverscope.app.views.search.trials import Trials
+from solverscope.solvers import LINE, Problem, Trace
+from solverscope.solvers.parts.linesearch import Found
+from solverscope.solvers.probes.study import Study
+from solverscope.solvers.runs.segments import problem_at
 
 #: Seconds that may be computed in the page's own thread, at once.
 MOMENT = 0.03

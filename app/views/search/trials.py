@@ -6,8 +6,8 @@ import numpy as np
 import param
 from bokeh.models import ColumnDataSource, HoverTool
 
-from app import theme
-from app.views.base.view import View, placed
+from solverscope.app import theme
+from solverscope.app.views.base.view import View, placed
 
 #: Bars, at most: of more iterations each stands for several, and shows the longest search among them.
 BARS = 400

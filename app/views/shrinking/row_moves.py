@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from app.views.base.probe_view import Seen
-from solvers import ROWS, Trace
+from solverscope.app.views.base.probe_view import Seen
+from solverscope.solvers import ROWS, Trace
 
 
 class Moves:

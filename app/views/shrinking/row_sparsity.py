@@ -12,13 +12,13 @@ import numpy as np
 from bokeh.models import CustomJSHover
 from bokeh.plotting import figure
 
-from app import looks, theme
-from app.views.base.feed import Records, known
-from app.views.base.plot import Plots, RunPlot
-from app.views.base.probe_view import Seen
-from app.views.search.curvature_memory import PALETTE
-from app.views.shrinking.row_moves import Moves
-from solvers import ROWS, Names, Trace
+from solverscope.app import looks, theme
+from solverscope.app.views.base.feed import Records, known
+from solverscope.app.views.base.plot import Plots, RunPlot
+from solverscope.app.views.base.probe_view import Seen
+from solverscope.app.views.search.curvature_memory import PALETTE
+from solverscope.app.views.shrinking.row_moves import Moves
+from solverscope.solvers import ROWS, Names, Trace
 
 #: Runs whose matrices are drawn side by side, at most.
 SHOWN = 6

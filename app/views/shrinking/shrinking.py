@@ -6,13 +6,13 @@ import numpy as np
 import panel as pn
 from bokeh.models import Span
 
-from app import theme
-from app.views.base.feed import POINTS, positive, shaded
-from app.views.base.probe_view import ProbeView, Seen
-from app.views.base.states import NONZERO, SHRUNK, ZERO, legend, subset
-from app.views.shrinking.why_it_left import WhyLeft, Words, block_states, named
-from app.views.shrinking.working_set_map import WorkingSetMap
-from solvers import ACTIVE, SHRINKING, Trace
+from solverscope.app import theme
+from solverscope.app.views.base.feed import POINTS, positive, shaded
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.app.views.base.states import NONZERO, SHRUNK, ZERO, legend, subset
+from solverscope.app.views.shrinking.why_it_left import WhyLeft, Words, block_states, named
+from solverscope.app.views.shrinking.working_set_map import WorkingSetMap
+from solverscope.solvers import ACTIVE, SHRINKING, Trace
 
 #: Bars of the histogram.
 BINS = 60

@@ -7,11 +7,11 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
-from app import theme
-from app.views.base.probe_view import ProbeView, Seen
-from app.views.base.states import NONZERO, OUT, RETURNED, SHRUNK, name_of, states, subset
-from solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
-from solvers.probes.subsets import INSIDE, OUTSIDE, UNKNOWN, contains
+from solverscope.app import theme
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.app.views.base.states import NONZERO, OUT, RETURNED, SHRUNK, name_of, states, subset
+from solverscope.solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
+from solverscope.solvers.probes.subsets import INSIDE, OUTSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
 LINES = {

@@ -9,11 +9,11 @@ from weakref import ref
 import numpy as np
 from bokeh.models import CustomJS, CustomJSHover, HoverTool
 
-from app import theme
-from app.views.base.lam_marks import LamMarks
-from app.views.base.probe_view import ProbeView
-from app.views.base.run_events import returns
-from app.views.base.states import (
+from solverscope.app import theme
+from solverscope.app.views.base.lam_marks import LamMarks
+from solverscope.app.views.base.probe_view import ProbeView
+from solverscope.app.views.base.run_events import returns
+from solverscope.app.views.base.states import (
     COLORS,
     NONZERO,
     OUT,
@@ -32,9 +32,9 @@ from app.views.base.states import (
     subset,
     used,
 )
-from app.views.base.view import placed
-from solvers import ACTIVE, SHRINKING, Trace
-from solvers.probes.subsets import INSIDE, contains, packed, rank, sampled
+from solverscope.app.views.base.view import placed
+from solverscope.solvers import ACTIVE, SHRINKING, Trace
+from solverscope.solvers.probes.subsets import INSIDE, contains, packed, rank, sampled
 
 #: Lines and columns of the picture, at most: no more lines than it has pixels.
 LINES, COLUMNS = 280, 512

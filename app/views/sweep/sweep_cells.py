@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import param
 
-from app import theme
-from app.component import Component
+from solverscope.app import theme
+from solverscope.app.component import Component
 
 
 class HeatCells(Component):

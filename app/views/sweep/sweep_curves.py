@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from bokeh.models import HoverTool
 
-from app import theme
-from app.views.base.view import View
+from solverscope.app import theme
+from solverscope.app.views.base.view import View
 
 #: For each solver its points along both axes; None, or nan, is not known.
 Curves = Mapping[str, Iterable[tuple[float | None, float | None]]]
@@ -21,7 +21,7 @@ class SolverCurves(View):
     """One figure: lines with a point for each run, a part of a sweep's view.
 
     ``name`` is its id and that of the figure, ``missing`` says why there is nothing yet, and ``axes`` are
-    those of :func:`app.theme.plot`. Without anything
+    those of :func:`solverscope.app.theme.plot`. Without anything
     to draw there are no axes: a logarithmic one has nothing to begin at.
     """
 

@@ -12,12 +12,12 @@ from bokeh.events import Tap
 from bokeh.models import CategoricalTickFormatter, FactorRange, HoverTool
 from bokeh.palettes import Viridis256
 
-from app import theme
-from app.menu import Menu
-from app.views.base.view import View, placed
-from app.views.sweep.sweep_cells import HeatCells
-from app.views.sweep.sweep_curves import SolverCurves
-from app.views.sweep.sweep_figures import (
+from solverscope.app import theme
+from solverscope.app.menu import Menu
+from solverscope.app.views.base.view import View, placed
+from solverscope.app.views.sweep.sweep_cells import HeatCells
+from solverscope.app.views.sweep.sweep_curves import SolverCurves
+from solverscope.app.views.sweep.sweep_figures import (
     Chosen,
     Outcome,
     labels_of,

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
-from app import theme
-from app.views.base.probe_view import Seen
-from app.views.base.states import name_of
-from solvers import Trace
-from solvers.probes.subsets import rank
+from solverscope.app import theme
+from solverscope.app.views.base.probe_view import Seen
+from solverscope.app.views.base.states import name_of
+from solverscope.solvers import Trace
+from solverscope.solvers.probes.subsets import rank
 
 #: How weights are chosen: names in the menu.
 KINDS = {"largest": "largest", "random": "random", "by name": "named"}

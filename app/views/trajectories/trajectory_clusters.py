@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.views.trajectories.trajectory_history import History
-from solvers.parts.clusters import chunked, crossed, kmeans, spreads
+from solverscope.app.views.trajectories.trajectory_history import History
+from solverscope.solvers.parts.clusters import chunked, crossed, kmeans, spreads
 
 #: Clusters that have a colour of their own; the others share the next number.
 COLORED = 8

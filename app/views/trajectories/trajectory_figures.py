@@ -10,9 +10,9 @@ import numpy as np
 from bokeh.models import LabelSet
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.base.lam_marks import FOOT, LamMarks
-from app.views.trajectories.trajectory_lines import COLORS, FAINT, Lines
+from solverscope.app import theme
+from solverscope.app.views.base.lam_marks import FOOT, LamMarks
+from solverscope.app.views.trajectories.trajectory_lines import COLORS, FAINT, Lines
 
 #: Pixels of the main picture and of those beside it.
 HEIGHT, BESIDE = 380, 184

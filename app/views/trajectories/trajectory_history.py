@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.views.base.probe_view import Seen
+from solverscope.app.views.base.probe_view import Seen
 
 #: Iterates drawn of a run, at most: of more every second one, and then every fourth, and so on.
 ROWS = 300

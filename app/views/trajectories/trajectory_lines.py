@@ -6,9 +6,9 @@ import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.trajectories.trajectory_clusters import COLORED
-from app.views.trajectories.trajectory_history import History
+from solverscope.app import theme
+from solverscope.app.views.trajectories.trajectory_clusters import COLORED
+from solverscope.app.views.trajectories.trajectory_history import History
 
 #: Colours of clusters, none that of a run, and of all other weights.
 COLORS = ("#AA3377", "#CC6677", "#EE8866", "#AAAA00", "#44AA99", "#228833", "#6699CC", "#7755AA", theme.GREY)

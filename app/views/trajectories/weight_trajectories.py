@@ -11,18 +11,18 @@ import numpy as np
 import panel_material_ui as pmui
 import param
 
-from app import theme
-from app.menu import LineMenu
-from app.views.base.feed import positive
-from app.views.base.phases import spans
-from app.views.base.plot import menu
-from app.views.base.probe_view import ProbeView, Seen
-from app.views.base.view import placed
-from app.views.trajectories.trajectory_choice import KINDS, Followed
-from app.views.trajectories.trajectory_clusters import COLORED, MAKERS, Grouping
-from app.views.trajectories.trajectory_figures import Figures
-from app.views.trajectories.trajectory_history import Entries, History
-from solvers import TRAJECTORIES, Trace
+from solverscope.app import theme
+from solverscope.app.menu import LineMenu
+from solverscope.app.views.base.feed import positive
+from solverscope.app.views.base.phases import spans
+from solverscope.app.views.base.plot import menu
+from solverscope.app.views.base.probe_view import ProbeView, Seen
+from solverscope.app.views.base.view import placed
+from solverscope.app.views.trajectories.trajectory_choice import KINDS, Followed
+from solverscope.app.views.trajectories.trajectory_clusters import COLORED, MAKERS, Grouping
+from solverscope.app.views.trajectories.trajectory_figures import Figures
+from solverscope.app.views.trajectories.trajectory_history import Entries, History
+from solverscope.solvers import TRAJECTORIES, Trace
 
 #: Numbers of weights drawn and of clusters found, as menus offer them.
 COUNTS = (50, 100, 200, 500)

@@ -76,11 +76,11 @@ class Descent:
 
     Examples
     --------
-    >>> import datasets, solvers
-    >>> from solvers.methods.descent.loop import Descent
-    >>> from solvers.methods.descent.progress import Progress
-    >>> from solvers.methods.descent.rules import Armijo, SmoothStop, one_subgradient
-    >>> from solvers.parts.memory import PairMemory
+    >>> from solverscope import datasets, solvers
+    >>> from solverscope.solvers.methods.descent.loop import Descent
+    >>> from solverscope.solvers.methods.descent.progress import Progress
+    >>> from solverscope.solvers.methods.descent.rules import Armijo, SmoothStop, one_subgradient
+    >>> from solverscope.solvers.parts.memory import PairMemory
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> descent = Descent(one_subgradient, Armijo(), SmoothStop())
     >>> for visit in descent.visits(problem.at(), PairMemory(5), Progress(problem.penalty.ridge)):

@@ -128,7 +128,7 @@ def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.nd
 
     Examples
     --------
-    >>> from solvers import lower_bound
+    >>> from solverscope.solvers import lower_bound
     >>> bool(1e14 - (1e14 - 0.95) > 0.95)
     True
     >>> bool(lower_bound(1e14, 1e14 - 0.95) > 0.95)

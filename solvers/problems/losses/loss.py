@@ -46,7 +46,7 @@ class Loss(Declared):
 
     Examples
     --------
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> solvers.LOSSES["logistic"].kinds
     ('binary',)
     >>> solvers.Trait.SMOOTH in solvers.LOSSES["binary-hinge"].traits

@@ -42,7 +42,7 @@ class MarginLoss(Loss):
     To be chosen by its id the class also needs ``@solvers.register`` above it.
 
     >>> from dataclasses import dataclass
-    >>> import solvers
+    >>> from solverscope import solvers
     >>> @dataclass(frozen=True)
     ... class SmoothHinge(solvers.MarginLoss):
     ...     id, name, summary = "smooth-hinge", "Smooth hinge", "a hinge with a parabola for its kink"

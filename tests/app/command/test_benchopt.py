@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 
 ROOT = Path(__file__).resolve().parents[3]
 GIVEN = (
@@ -51,7 +50,7 @@ def test_each_data_set_objective_and_solver_has_a_file(command, tmp_path):
     assert {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()} == names
 
     assert said(folder / "objective.py") == {
-        **{"class": "Objective", "base": "app.for_benchopt.Objective", "name": "mine"},
+        **{"class": "Objective", "base": "solverscope.app.for_benchopt.Objective", "name": "mine"},
         "test_dataset_name": "breast-cancer",
         "parameters": {"loss, penalty": [("logistic", "l1")], "lam_ratio": [0.1, 0.02]},
     }
@@ -117,8 +116,9 @@ def benchopt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = home / "bin" / "python"
     where = "import site; print(site.getsitepackages()[0])"
     packages = Path(subprocess.check_output([python, "-c", where], text=True).strip())
-    here = [str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))]
-    (packages / "here.pth").write_text("\n".join(dict.fromkeys([*here, *site.getsitepackages()])))
+    here = [*(path for path in sys.path if path.endswith("site-packages")), *site.getsitepackages()]
+    lines = [f"import site; site.addsitedir({path!r})" for path in dict.fromkeys(here)]
+    (packages / "here.pth").write_text("\n".join(lines))
     wanted = [python, "-m", "pip", "install", "--quiet", "benchopt>=1.10", "pyarrow"]
     if subprocess.run(wanted, capture_output=True).returncode:
         pytest.skip("benchopt cannot be installed here")

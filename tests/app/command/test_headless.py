@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import solvers
-from app.command import headless, printing
+from solverscope import solvers
+from solverscope.app.command import headless, printing
 
 
 @pytest.fixture

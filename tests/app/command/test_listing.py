@@ -6,14 +6,10 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import datasets
-import solvers
-
-ROOT = Path(__file__).resolve().parents[3]
+from solverscope import datasets, solvers
 
 LISTED = {"id", "name", "summary", "paper", "available", "reason", "options"}
 EXTRA = {
@@ -83,8 +79,8 @@ HEAVY = {"panel", "bokeh", "holoviews", "sklearn", "pandas", "distributed"}
 def test_list_answers_without_importing_what_it_does_not_need(kind):
     """Half a second of CPU goes into Panel, and as much into scikit-learn."""
     script = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from app.command.cli import main\n"
+        "import sys\n"
+        "from solverscope.app.command.cli import main\n"
         f"main(['list', {kind!r}, '--json'])\n"
         f"print(sorted({{m.partition('.')[0] for m in sys.modules}} & {HEAVY}))\n"
     )

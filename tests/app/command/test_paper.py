@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.command.paper import bounds
-from app.papers.bounds import Bounds
+from solverscope.app.command.paper import bounds
+from solverscope.app.papers.bounds import Bounds
 
 
 @pytest.fixture(autouse=True)

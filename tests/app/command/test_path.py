@@ -9,10 +9,9 @@ import signal
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.command import headless
-from solvers.problems.metrics.multilabel import micro_f1, ranking_loss
+from solverscope import datasets, solvers
+from solverscope.app.command import headless
+from solverscope.solvers.problems.metrics.multilabel import micro_f1, ranking_loss
 
 FAST = ("--n-lams", "3", "--tol", "1e-3")
 SQUARED = ("path", "digits", "--loss", "multiclass-squared-hinge", "--penalty", "l1-l2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.command.progress_bar import Progress
+from solverscope.app.command.progress_bar import Progress
 
 
 def test_only_finished_steps_are_told_where_there_is_no_terminal(capsys):

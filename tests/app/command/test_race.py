@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-import datasets
-import solvers
-from app.command import race
-from app.command.race import RACES
+from solverscope import datasets, solvers
+from solverscope.app.command import race
+from solverscope.app.command.race import RACES
 from tests.solvers.helpers import HERE, HOUSE
 
 #: Another program that races, and needs no compiler.

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from solvers.runs.reading import read
+from solverscope.solvers.runs.reading import read
 from tests.solvers.helpers import Dial
 
 #: Fields that depend on how much time a run had.
@@ -17,7 +17,7 @@ TIMED = {"label", "cpu_seconds", "wall_seconds", "violation", "dual_gap"}
 @pytest.fixture(scope="module")
 def race(tmp_path_factory):
     """A file with two runs of twelve iterations, and its records."""
-    from app.command.cli import main
+    from solverscope.app.command.cli import main
 
     path = tmp_path_factory.mktemp("race") / "race.jsonl"
     choice = ["--option", "positive=3", "--solver", "qn=prox-qn,memory=7", "--solver", "sgd-l1"]
@@ -178,8 +178,7 @@ def test_a_file_that_does_not_tell_how_its_run_came_about_gets_one_sentence(comm
 
 
 def test_a_run_whose_lambda_was_changed_goes_on_at_the_lambda_of_its_iterate(command, tmp_path):
-    import datasets
-    import solvers
+    from solverscope import datasets, solvers
 
     problem = solvers.make_problem(datasets.load("digits", positive=3), lam=0.01)
     old = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=10, gate=Dial({4: 0.002}))

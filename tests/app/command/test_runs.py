@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.runs import archive as archive_module
-from app.runs.archive import LASTING, Archive, place
-from solvers import Trace
-from solvers.runs.reading import read
-from solvers.runs.trace import save
+from solverscope.app.runs import archive as archive_module
+from solverscope.app.runs.archive import LASTING, Archive, place
+from solverscope.solvers import Trace
+from solverscope.solvers.runs.reading import read
+from solverscope.solvers.runs.trace import save
 
 
 @pytest.fixture(autouse=True)
@@ -179,8 +179,8 @@ def test_a_history_that_another_process_has_gets_one_sentence(command, small, mo
 WRITER = """
 import sys
 from pathlib import Path
-from app.runs.archive import LASTING, Archive
-from solvers.runs.reading import read
+from solverscope.app.runs.archive import LASTING, Archive
+from solverscope.solvers.runs.reading import read
 archive, (trace, _) = Archive(Path(sys.argv[1]), LASTING), read(sys.argv[2])
 archive.db.execute("PRAGMA cache_size = 1")  # what is written goes to the disk before it is committed
 with archive.transaction():

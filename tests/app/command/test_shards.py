@@ -33,7 +33,7 @@ def test_a_run_on_shards_prints_what_one_on_one_machine_does(command):
     ],
 )
 def test_what_cannot_be_is_told_in_a_sentence(command, monkeypatch, arguments, said):
-    monkeypatch.setattr("app.sweep.cluster.CONNECT", 0.5)
+    monkeypatch.setattr("solverscope.app.sweep.cluster.CONNECT", 0.5)
     done = command("run", "breast-cancer", "--solver", "prox-qn", *arguments)
     assert done.status == 2
     assert said in done.err
@@ -43,7 +43,7 @@ def test_what_cannot_be_is_told_in_a_sentence(command, monkeypatch, arguments, s
 
 def test_a_solver_that_looks_at_single_rows_is_refused_before_a_worker_is_asked(command, monkeypatch):
     asked = []
-    monkeypatch.setattr("app.command.shards.hired", lambda *call: asked.append(call))
+    monkeypatch.setattr("solverscope.app.command.shards.hired", lambda *call: asked.append(call))
     done = command("run", "breast-cancer", "--solver", "sgd-l1", "--shards", "1")
     assert asked == []
     assert done.status == 2

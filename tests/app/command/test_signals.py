@@ -23,12 +23,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 #: A process inherits what its parent ignores: SIGINT of a shell's background, SIGHUP of nohup.
-SCRIPT = f"""
+SCRIPT = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.{{}})
-sys.path.insert(0, {str(ROOT)!r})
-from app.console import main
+signal.signal(signal.SIGHUP, signal.{})
+from solverscope.app.console import main
 main()
 """
 ENDING = [
@@ -319,7 +318,7 @@ def test_a_signal_while_modules_are_imported_is_one_line(number):
         "import importlib.abc, os\n"
         "class Finder(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, *rest):\n"
-        f"        if name == 'app.command.cli': os.kill(os.getpid(), {int(number)})\n"
+        f"        if name == 'solverscope.app.command.cli': os.kill(os.getpid(), {int(number)})\n"
         "sys.meta_path.insert(0, Finder())\n"
         "main()",
     )
@@ -344,7 +343,7 @@ def test_signals_in_a_row_are_one_line(start, count):
 
 def test_a_sweep_whose_workers_do_not_end_is_left(monkeypatch, capsys):
     """They may be starting, or hang in a plug-in: what ended is kept."""
-    module = importlib.import_module("app.command.sweep")
+    module = importlib.import_module("solverscope.app.command.sweep")
 
     class Stuck:
         """A sweep that does not hear."""

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.console import main; main()"
+SCRIPT = "from solverscope.app.console import main; main()"
 SHORT = ("run", "digits", "--solver", "prox-gd", "--max-iter", "2")
 
 #: One command for each way to standard output: tables, records, Typer's own.

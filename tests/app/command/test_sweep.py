@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.command import sweep as sweeps
-from app.sweep.cell_store import Store
+from solverscope.app.command import sweep as sweeps
+from solverscope.app.sweep.cell_store import Store
 
 SPEC = """
 data = "breast-cancer"

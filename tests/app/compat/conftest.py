@@ -18,7 +18,7 @@ from panel.io import document as panel_document
 from panel.io.state import state
 from tornado.ioloop import IOLoop
 
-from app.compat import change
+from solverscope.app.compat import change
 from tests import loop
 
 

@@ -1,10 +1,5 @@
 """Runs ``panel`` as if newer libraries were installed, in which nothing is as it was."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-
 import bokeh
 import numba
 import panel
@@ -12,7 +7,7 @@ import panel_material_ui
 from numba.core import caching
 from panel.command import main
 
-from app.compat.change import Change
+from solverscope.app.compat.change import Change
 
 for library in (bokeh, numba, panel, panel_material_ui):
     library.__version__ = "99.0"

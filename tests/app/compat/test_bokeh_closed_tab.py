@@ -11,8 +11,8 @@ from bokeh.server.connection import ServerConnection
 from bokeh.server.protocol_handler import ProtocolHandler
 from bokeh.server.session import ServerSession
 
-from app.compat import bokeh_closed_tab
-from app.serving.guard import not_a_closed_tab
+from solverscope.app.compat import bokeh_closed_tab
+from solverscope.app.serving.guard import not_a_closed_tab
 from tests import loop
 
 

@@ -14,7 +14,7 @@ from bokeh.models import ColumnDataSource, LinearAxis
 from bokeh.plotting import figure
 from bokeh.themes import Theme
 
-from app.compat import bokeh_defaults
+from solverscope.app.compat import bokeh_defaults
 
 
 @pytest.fixture(autouse=True)

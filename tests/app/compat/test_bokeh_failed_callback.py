@@ -8,7 +8,7 @@ from bokeh.document.callbacks import invoke_with_curdoc
 from bokeh.io import curdoc
 from bokeh.io import doc as current
 
-from app.compat import bokeh_failed_callback
+from solverscope.app.compat import bokeh_failed_callback
 
 
 @pytest.fixture(autouse=True)

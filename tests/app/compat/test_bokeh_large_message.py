@@ -9,7 +9,7 @@ from bokeh.protocol import Protocol
 from bokeh.protocol.exceptions import ProtocolError
 from bokeh.protocol.receiver import Receiver
 
-from app.compat import bokeh_large_message
+from solverscope.app.compat import bokeh_large_message
 from tests import loop
 
 

@@ -7,7 +7,7 @@ from bokeh.document import Document
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from app.compat.bokeh_model_walk import one_walk
+from solverscope.app.compat.bokeh_model_walk import one_walk
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from bokeh.models import Title
 from panel.io import document as panel_document
 from panel.io.state import set_curdoc
 
-from app.compat import bokeh_slow_client, panel_write_order
-from app.compat.bokeh_slow_client import TOO_MUCH, TOO_SLOW, TRY_AGAIN, bounded, size_of
+from solverscope.app.compat import bokeh_slow_client, panel_write_order
+from solverscope.app.compat.bokeh_slow_client import TOO_MUCH, TOO_SLOW, TRY_AGAIN, bounded, size_of
 from tests import loop
 
 

@@ -15,21 +15,20 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-import app.compat
-from app import theme
-from app.compat import bokeh_model_walk, bokeh_server, panel_busy
-from app.compat.change import KNOWN, Change
-from app.compat.scripts import CHANGES, FOLDER, scripts
-from solvers.compute import kernel_cache
+from solverscope.app import compat, theme
+from solverscope.app.compat import bokeh_model_walk, bokeh_server, panel_busy
+from solverscope.app.compat.change import KNOWN, Change
+from solverscope.app.compat.scripts import CHANGES, FOLDER, scripts
+from solverscope.solvers.compute import kernel_cache
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULES = [
-    importlib.import_module(f"app.compat.{module.name}")
-    for module in pkgutil.iter_modules(app.compat.__path__)
+    importlib.import_module(f"solverscope.app.compat.{module.name}")
+    for module in pkgutil.iter_modules(compat.__path__)
 ]
 ALL = [*(module.CHANGE for module in MODULES if hasattr(module, "CHANGE")), *CHANGES.values()]
-#: Packages of ours.
-OURS = ("app", "solvers", "datasets")
+#: What names of our modules begin with, and where they lie.
+OURS, ROOMS = "solverscope.", ("app", "solvers", "datasets")
 
 
 def test_every_change_fits_what_is_installed():
@@ -37,7 +36,7 @@ def test_every_change_fits_what_is_installed():
     names = [change.name for change in ALL if not change.script]
     program = (
         "import importlib\n"
-        "from app.compat.scripts import CHANGES\n"
+        "from solverscope.app.compat.scripts import CHANGES\n"
         f"changes = [importlib.import_module(name).CHANGE for name in {names}]\n"
         "for change in (*changes, *CHANGES.values()):\n"
         "    assert change.found() == change.digest, (change.name, change.found())\n"
@@ -134,16 +133,16 @@ def foreign(tree: ast.Module) -> set[str]:
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            others = [alias for alias in node.names if alias.name.split(".")[0] not in OURS]
+            others = [alias for alias in node.names if not f"{alias.name}.".startswith(OURS)]
             names |= {(alias.asname or alias.name).split(".")[0] for alias in others}
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module.split(".")[0] not in OURS:
+        elif isinstance(node, ast.ImportFrom) and not (node.level or f"{node.module}.".startswith(OURS)):
             names |= {alias.asname or alias.name for alias in node.names}
     return names
 
 
 def test_nothing_else_touches_the_inside_of_a_library():
     inside = []
-    rooms = [path for package in OURS for path in (ROOT / package).rglob("*.py")]
+    rooms = [path for package in ROOMS for path in (ROOT / package).rglob("*.py")]
     for path in rooms:
         name = path.relative_to(ROOT).as_posix()
         if name.startswith("app/compat/") or name == "solvers/compute/kernel_cache.py":

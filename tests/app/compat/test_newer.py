@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compat.scripts import CHANGES
+from solverscope.app.compat.scripts import CHANGES
 from tests import loop
 from tests.benchmarks.visitor import Visitor
 

@@ -9,7 +9,7 @@ import panel as pn
 import panel_material_ui as pmui
 import pytest
 
-from app.compat import panel_busy
+from solverscope.app.compat import panel_busy
 
 
 @pytest.mark.parametrize("changed", [True, False])

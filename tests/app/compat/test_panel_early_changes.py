@@ -8,7 +8,7 @@ from bokeh.protocol import Protocol
 from bokeh.server.session import ServerSession
 from panel.io.state import set_curdoc, state
 
-from app.compat import panel_early_changes, panel_write_order
+from solverscope.app.compat import panel_early_changes, panel_write_order
 
 
 @pytest.mark.parametrize("changed", [True, False])

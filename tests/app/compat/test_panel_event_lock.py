@@ -8,7 +8,7 @@ from bokeh.events import ButtonClick
 from panel.io.state import set_curdoc
 from panel.reactive import Syncable
 
-from app.compat import panel_event_lock
+from solverscope.app.compat import panel_event_lock
 from tests import loop
 
 

@@ -8,8 +8,8 @@ from bokeh.models import ImportedStyleSheet
 from panel.io.state import set_curdoc
 from panel.reactive import Reactive
 
-from app.compat import panel_local_styles
-from app.serving.batch import batch
+from solverscope.app.compat import panel_local_styles
+from solverscope.app.serving.batch import batch
 
 
 @pytest.mark.parametrize("changed", [True, False])

@@ -8,7 +8,7 @@ from bokeh.core.json_encoder import serialize_json
 from bokeh.document import Document
 from panel_material_ui import FileSelector
 
-from app.compat import panel_working_directory
+from solverscope.app.compat import panel_working_directory
 
 
 def test_no_document_names_the_folder_that_the_server_was_started_in():

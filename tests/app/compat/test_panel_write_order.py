@@ -8,7 +8,7 @@ from bokeh.models import Title
 from panel.io import document as panel_document
 from panel.io.state import set_curdoc
 
-from app.compat import panel_write_order
+from solverscope.app.compat import panel_write_order
 from tests import loop
 
 

@@ -7,9 +7,8 @@ import re
 
 import pytest
 
-import datasets
-import solvers
-from app.page.card import LABEL, TEXT, card, shortened, suggested
+from solverscope import datasets, solvers
+from solverscope.app.page.card import LABEL, TEXT, card, shortened, suggested
 
 
 @pytest.mark.parametrize("id", ["synthetic-text", "synthetic-chain", "breast-cancer"])

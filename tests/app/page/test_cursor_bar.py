@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.page.cursor_bar import CursorBar, marks, said
-from app.views.base.run_events import FAILED_SEARCH, TROUBLE
-from solvers import Trace
+from solverscope.app.page.cursor_bar import CursorBar, marks, said
+from solverscope.app.views.base.run_events import FAILED_SEARCH, TROUBLE
+from solverscope.solvers import Trace
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 

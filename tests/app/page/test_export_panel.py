@@ -9,9 +9,9 @@ import threading
 import numpy as np
 import pytest
 
-from app.page import export_panel
-from solvers import segments
-from solvers.runs.reading import read
+from solverscope.app.page import export_panel
+from solverscope.solvers import segments
+from solverscope.solvers.runs.reading import read
 
 
 @pytest.fixture
@@ -94,7 +94,13 @@ def test_a_report_has_the_settings_in_words_the_numbers_and_the_plots(ran, sent,
     ask(page, action="take", form="html")
     text = answered(page, sent, wait_until)["data"].decode()
     record = page.session.runs[0].trace.info.problem
-    for said in (record["dataset"], record["loss"], "Summary", "solverscope run", "import solvers"):
+    for said in (
+        record["dataset"],
+        record["loss"],
+        "Summary",
+        "solverscope run",
+        "from solverscope import solvers",
+    ):
         assert said in text
     assert all(run.label in text for run in page.session.runs)
     assert f'data-root-id="{page.convergence.figure.id}"' in text

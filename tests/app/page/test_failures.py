@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.views import Convergence, Memory
+from solverscope.app.views import Convergence, Memory
 from tests.app.helpers import covered, curves, hint, mark
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "tol": "1e-6", "tab": "memory"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.page.tabs.tab_views import tab_view
-from app.views import Race
-from app.views.base.curves import FAINT
+from solverscope.app.page.tabs.tab_views import tab_view
+from solverscope.app.views import Race
+from solverscope.app.views.base.curves import FAINT
 from tests.app.helpers import text
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn,memory=3;owl-qn", "tol": "1e-6", "lam": "0.02"}

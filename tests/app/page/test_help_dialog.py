@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.page.help_dialog import HelpDialog
-from app.views.base.help import Help
+from solverscope.app.page.help_dialog import HelpDialog
+from solverscope.app.views.base.help import Help
 
 ABOUT = Help("Distance", "One. Two.", r"f(w)", "here", ())
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.page.legend import COLUMNS as legend_columns
-from app.page.legend import LegendRows, row
-from app.page.session import Session
-from app.runs.live import LiveRun
-from solvers import FIELDS, Trace
+from solverscope.app.page.legend import COLUMNS as legend_columns
+from solverscope.app.page.legend import LegendRows, row
+from solverscope.app.page.session import Session
+from solverscope.app.runs.live import LiveRun
+from solverscope.solvers import FIELDS, Trace
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 

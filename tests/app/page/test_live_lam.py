@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.runs.past import PastRun
-from solvers import segments
+from solverscope.app.runs.past import PastRun
+from solverscope.solvers import segments
 from tests.app.helpers import drawn, press
 
 #: Slow enough for λ to be changed in the middle, and endless at full speed.

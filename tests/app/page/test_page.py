@@ -15,13 +15,13 @@ from bokeh.events import ButtonClick
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app import looks, theme, views
-from app.page import serve as serve_module
-from app.page.page import Page
-from app.runs import library
-from app.stories import stories
-from app.views import TABS, ProbeView
-from solvers import CUTS, Probe
+from solverscope.app import looks, theme, views
+from solverscope.app.page import serve as serve_module
+from solverscope.app.page.page import Page
+from solverscope.app.runs import library
+from solverscope.app.stories import stories
+from solverscope.app.views import TABS, ProbeView
+from solverscope.solvers import CUTS, Probe
 from tests.app.helpers import happen, said
 
 
@@ -376,7 +376,7 @@ def test_unusable_options_are_told_in_the_card_and_the_page_lives_on(visit, wait
 
 
 def test_a_solver_that_does_not_fit_says_why_and_cannot_be_chosen(visit, monkeypatch):
-    from app.page.sidebar import solver_panel
+    from solverscope.app.page.sidebar import solver_panel
 
     page = visit(**small())
     monkeypatch.setattr(
@@ -430,7 +430,7 @@ def test_hidden_tabs_are_not_drawn(visit, wait_until, monkeypatch):
 
 
 def test_a_full_pool_is_told_in_a_notice(visit, monkeypatch):
-    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", 1)
+    monkeypatch.setattr("solverscope.app.runs.pool.MAX_PER_SHARE", 1)
     page = visit(**small(tol="1e-14", speed="1 a second"))
     page.controls.go()
     assert "stop some" in texts(page)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.stories import stories
+from solverscope.app.stories import stories
 
 
 def ended(page, wait_until) -> None:

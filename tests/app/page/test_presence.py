@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.page.presence import AGAIN, GRACE, LOST, RELOADS
-from app.page.session import Session
-from app.runs.pool import RunPool
-from app.serving.rhythm import SLOWEST
+from solverscope.app.page.presence import AGAIN, GRACE, LOST, RELOADS
+from solverscope.app.page.session import Session
+from solverscope.app.runs.pool import RunPool
+from solverscope.app.serving.rhythm import SLOWEST
 from tests.app.helpers import Browser
 
 SLOW = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-14", "speed": "1 a second"}

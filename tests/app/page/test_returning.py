@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.page.page import Page
-from app.page.returning import FROM_HISTORY, LOST
-from app.runs.archive import Limits
-from app.runs.history import History
-from app.serving import returns
+from solverscope.app.page.page import Page
+from solverscope.app.page.returning import FROM_HISTORY, LOST
+from solverscope.app.runs.archive import Limits
+from solverscope.app.runs.history import History
+from solverscope.app.serving import returns
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 SLOW = SMALL | {"tol": "1e-14", "speed": "1 a second"}

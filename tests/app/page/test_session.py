@@ -10,12 +10,12 @@ import pytest
 from bokeh.document import Document
 from bokeh.model import Model
 
-from app.page.following.following_session import FollowingSession
-from app.page.presence import GRACE
-from app.page.session import Session
-from app.runs.pool import PoolFull, RunPool
-from app.serving.rhythm import AT_REST, EAGER, PERIOD, SLOWEST, Rhythm
-from app.views import View
+from solverscope.app.page.following.following_session import FollowingSession
+from solverscope.app.page.presence import GRACE
+from solverscope.app.page.session import Session
+from solverscope.app.runs.pool import PoolFull, RunPool
+from solverscope.app.serving.rhythm import AT_REST, EAGER, PERIOD, SLOWEST, Rhythm
+from solverscope.app.views import View
 from tests.app.helpers import Browser, curves, note
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
@@ -146,7 +146,7 @@ def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeyp
     session.share.start(lambda worker: working.wait(60))
     spent, clock = [0.01], [0.0]
     monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
-    monkeypatch.setattr("app.page.session.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("solverscope.app.page.session.time.perf_counter", lambda: clock[0])
     browser = Browser(session)
 
     def tick(seconds: float, times: int) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.settings.recipe import Recipe
-from app.stories import FREE, stories
-from solvers import PENALTIES
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.stories import FREE, stories
+from solverscope.solvers import PENALTIES
 
 #: Its data are not loaded here.
 HUGE = {"tree"}

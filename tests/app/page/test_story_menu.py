@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bokeh.document import Document
 
-from app.page.story_menu import StoryMenu
-from app.stories import by_topic, stories
+from solverscope.app.page.story_menu import StoryMenu
+from solverscope.app.stories import by_topic, stories
 
 
 def test_every_story_is_once_in_the_menu_under_its_topic():

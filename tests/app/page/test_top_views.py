@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app import views
-from app.views import REPLACEMENTS, Convergence, Playground, ProblemView, Sparsity
-from solvers import PLANE
+from solverscope.app import views
+from solverscope.app.views import REPLACEMENTS, Convergence, Playground, ProblemView, Sparsity
+from solverscope.solvers import PLANE
 from tests.app.helpers import press
 
 TOY = {"data": "toy-abs", "solvers": "bfgs=bfgs,line_search=exact;subbfgs"}
@@ -82,7 +82,7 @@ def test_runs_are_observed_for_it_where_it_is_shown_alone(visit, small_problem):
 
 def test_a_plug_in_brings_a_view_for_problems_of_its_own(visit, monkeypatch):
     monkeypatch.setattr(views, "REPLACEMENTS", mine := [*REPLACEMENTS])
-    monkeypatch.setattr("app.page.top_views.REPLACEMENTS", mine)
+    monkeypatch.setattr("solverscope.app.page.top_views.REPLACEMENTS", mine)
 
     class Few(ProblemView):
         id = "few"

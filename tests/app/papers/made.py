@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.papers.measures import Run
-from app.settings.recipe import Recipe
-from solvers import Trace
+from solverscope.app.papers.measures import Run
+from solverscope.app.settings.recipe import Recipe
+from solverscope.solvers import Trace
 
 ENDS = ("objective", "nnz", "nnz_rows", "dual_gap", "test_metric")
 

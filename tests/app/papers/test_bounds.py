@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from app.papers import bounds
-from app.papers.bounds import Bounds
+from solverscope.app.papers import bounds
+from solverscope.app.papers.bounds import Bounds
 
 
 def exact(*values):

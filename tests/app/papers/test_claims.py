@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, TESTS, Claim
-from app.papers.measures import Measure, cases
+from solverscope.app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, TESTS, Claim
+from solverscope.app.papers.measures import Measure, cases
 from tests.app.papers.made import run
 
 FAST, SLOW = [9.0, 1.0, 1.0, 1.0], [9.0, 5.0, 3.0, 1.0]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.papers import Drawing, Exhibit, Paper, Value
-from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN
-from app.papers.drawing import MOST_POINTS, Outcome, page, pictures
-from app.papers.measures import Measure, cases
+from solverscope.app.papers import Drawing, Exhibit, Paper, Value
+from solverscope.app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN
+from solverscope.app.papers.drawing import MOST_POINTS, Outcome, page, pictures
+from solverscope.app.papers.measures import Measure, cases
 from tests.app.papers.made import run
 
 SWEEP = {"data": "a9a", "solvers": ["lbfgs"]}

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import solvers
-from app.papers import Exhibit, groups, papers
-from app.papers.claims import NO_WEIGHTS, Claim
-from app.papers.drawing import Outcome, groups_of_weights
-from app.papers.groups import Watch
-from app.papers.measures import cases
-from app.sweep.spec import Spec
+from solverscope import solvers
+from solverscope.app.papers import Exhibit, groups, papers
+from solverscope.app.papers.claims import NO_WEIGHTS, Claim
+from solverscope.app.papers.drawing import Outcome, groups_of_weights
+from solverscope.app.papers.groups import Watch
+from solverscope.app.papers.measures import cases
+from solverscope.app.sweep.spec import Spec
 from tests.app.papers import made
 
 WATCH = Watch(size=10, at=(5, 20, 60), later=20)

@@ -7,11 +7,11 @@ from dataclasses import asdict
 
 import pytest
 
-import datasets
-from app.papers import IDS, Value, paper, papers, read
-from app.papers.plan import BEFORE, FOR_SOLVERS, layout, plan, text_of
-from app.sweep.spec import RUNS, Spec
-from solvers import SOLVERS
+from solverscope import datasets
+from solverscope.app.papers import IDS, Value, paper, papers, read
+from solverscope.app.papers.plan import BEFORE, FOR_SOLVERS, layout, plan, text_of
+from solverscope.app.sweep.spec import RUNS, Spec
+from solverscope.solvers import SOLVERS
 
 #: What each paper has captions of.
 FIGURES = {"yu2010": 25, "zhong2014": 8, "blondel2013": 5, "mathur2006": 13}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.papers import papers, sizes
-from app.papers.sizes import Size, Sizes
-from app.settings.recipe import Recipe
+from solverscope.app.papers import papers, sizes
+from solverscope.app.papers.sizes import Size, Sizes
+from solverscope.app.settings.recipe import Recipe
 from tests.app.papers import made
 
 MNIST = Size(60_000, 780, 10)

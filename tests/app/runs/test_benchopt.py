@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.runs import benchopt
-from app.views import BenchoptCurves
+from solverscope.app.runs import benchopt
+from solverscope.app.views import BenchoptCurves
 
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

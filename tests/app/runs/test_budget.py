@@ -7,13 +7,12 @@ import gc
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.runs import budget as budgets
-from app.runs import library
-from app.runs.budget import Budget, cost, footprint, gib, size_of
-from app.settings.recipe import Recipe
-from datasets.size import Size
+from solverscope import datasets, solvers
+from solverscope.app.runs import budget as budgets
+from solverscope.app.runs import library
+from solverscope.app.runs.budget import Budget, cost, footprint, gib, size_of
+from solverscope.app.settings.recipe import Recipe
+from solverscope.datasets.size import Size
 
 GIB = 1 << 30
 LARGE = {
@@ -62,7 +61,7 @@ def test_one_class_against_the_rest_counts_once():
 def test_of_a_set_from_files_the_bytes_of_the_files_are_told(tmp_path, monkeypatch):
     info = next(info for info in datasets.DATASETS.values() if info.files)
     (tmp_path / "a.gz").write_bytes(b"x" * 4000)
-    monkeypatch.setattr("datasets.store.find", lambda path: tmp_path / "a.gz")
+    monkeypatch.setattr("solverscope.datasets.store.find", lambda path: tmp_path / "a.gz")
     assert info.estimate().nonzeros == 6000 * len(info.needed())
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import solvers
-from app.runs.archive import Archive, Limits
-from app.runs.compare import Difference, differing_ends, differing_settings, options
+from solverscope import solvers
+from solverscope.app.runs.archive import Archive, Limits
+from solverscope.app.runs.compare import Difference, differing_ends, differing_settings, options
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import json
 import numpy as np
 import pytest
 
-from app.runs import benchopt, formats
-from solvers import FIELDS, Trace
-from solvers.runs.reading import read
+from solverscope.app.runs import benchopt, formats
+from solverscope.solvers import FIELDS, Trace
+from solverscope.solvers.runs.reading import read
 
 PROBLEM = {
     **{"type": "problem", "key": "k", "dataset": "digits", "loss": "logistic", "penalty": "l1", "lam": 0.5},

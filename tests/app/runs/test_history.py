@@ -16,13 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app import views
-from app.runs import archive as archive_module
-from app.runs.archive import Archive, Limits
-from app.runs.history import History, Unavailable
-from solvers import FIELDS, Trace
+from solverscope import datasets, solvers
+from solverscope.app import views
+from solverscope.app.runs import archive as archive_module
+from solverscope.app.runs.archive import Archive, Limits
+from solverscope.app.runs.history import History, Unavailable
+from solverscope.solvers import FIELDS, Trace
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -237,10 +236,10 @@ def test_bytes_are_limited_too(opened):
 CHILD = """
 import json, sys
 from pathlib import Path
-import datasets, solvers
-from app.runs.history import History
-from app.runs.live import LiveRun
-from app.runs.pool import RunPool
+from solverscope import datasets, solvers
+from solverscope.app.runs.history import History
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.pool import RunPool
 
 problem = solvers.make_problem(datasets.load("breast-cancer"), loss="logistic", penalty="l1", lam_ratio=0.05)
 history, share = History(Path(sys.argv[1])), RunPool(2).share()
@@ -293,7 +292,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, str(Path(sys.argv[2])))
 from test_history import Made
-from app.runs.history import History
+from solverscope.app.runs.history import History
 history, run = History(Path(sys.argv[1])), Made("other", 5)
 history.record(run)
 seen = lambda: {k.label: k.alive for k in history.ask(lambda archive: archive.runs()).result(60)}
@@ -383,7 +382,7 @@ def notice(history, run, caplog):
         with contextlib.suppress(Unavailable):  # it is answered after what came before
             history.ask(lambda archive: archive.runs()).result(60)
     assert len(run.trace) >= 10
-    said = [record.getMessage() for record in caplog.records if record.name == "app.runs.history"]
+    said = [record.getMessage() for record in caplog.records if record.name == "solverscope.app.runs.history"]
     assert said == [history.trouble]
     return history.trouble
 

@@ -6,11 +6,10 @@ import threading
 
 import pytest
 
-import datasets
-import solvers
-from app.runs import library
-from app.runs.pool import RunPool
-from app.settings.recipe import Recipe
+from solverscope import datasets, solvers
+from solverscope.app.runs import library
+from solverscope.app.runs.pool import RunPool
+from solverscope.app.settings.recipe import Recipe
 
 
 def setting(**changes):

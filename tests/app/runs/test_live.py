@@ -9,12 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app import looks
-from app.runs import pool
-from app.runs.live import LiveRun
-from solvers import Stopping
+from solverscope import datasets, solvers
+from solverscope.app import looks
+from solverscope.app.runs import pool
+from solverscope.app.runs.live import LiveRun
+from solverscope.solvers import Stopping
 
 
 def live(share, problem, id="prox-qn", **how):

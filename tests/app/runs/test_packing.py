@@ -8,9 +8,9 @@ import zlib
 import numpy as np
 import pytest
 
-from app.runs import packing
-from solvers import Trace
-from solvers.probes.probe import ProbeStore
+from solverscope.app.runs import packing
+from solverscope.solvers import Trace
+from solverscope.solvers.probes.probe import ProbeStore
 
 
 def test_of_many_observations_the_first_of_each_probe_and_the_last_are_kept(monkeypatch):

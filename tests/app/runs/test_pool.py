@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.runs import pool
-from app.runs.pool import MAX_PER_SHARE, SLICE, PoolFull, RunPool
+from solverscope.app.runs import pool
+from solverscope.app.runs.pool import MAX_PER_SHARE, SLICE, PoolFull, RunPool
 from tests.clock import Clock
 
 #: Seconds on a clock of the test's own: of a piece of work, and by which workers that take turns may differ.

@@ -11,12 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.runs import reference as module
-from app.runs.reference import ATTEMPTS, TARGET, Reference, cached, candidates, keep, reference
-from datasets.store import home
-from solvers.problems import problem as problem_module
+from solverscope import datasets, solvers
+from solverscope.app.runs import reference as module
+from solverscope.app.runs.reference import ATTEMPTS, TARGET, Reference, cached, candidates, keep, reference
+from solverscope.datasets.store import home
+from solverscope.solvers.problems import problem as problem_module
 from tests.solvers.convex import Program
 from tests.solvers.helpers import binary, multiclass, multilabel
 

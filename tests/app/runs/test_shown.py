@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-import solvers
-from app import looks
-from app.page.tabs.sweep_panel import OpenCell
-from app.runs.archive import Kept
-from app.runs.live import LiveRun
-from app.runs.past import PastRun
-from app.sweep.spec import Spec
-from app.sweep.watched import Watched
-from solvers import Stopping, Trace
+from solverscope import solvers
+from solverscope.app import looks
+from solverscope.app.page.tabs.sweep_panel import OpenCell
+from solverscope.app.runs.archive import Kept
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.past import PastRun
+from solverscope.app.sweep.spec import Spec
+from solverscope.app.sweep.watched import Watched
+from solverscope.solvers import Stopping, Trace
 
 
 def watched():

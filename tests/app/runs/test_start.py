@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-import solvers
-from app.runs.live import LiveRun
-from app.runs.start import StartingLine
-from solvers import Stopping
+from solverscope import solvers
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.start import StartingLine
+from solverscope.solvers import Stopping
 
 
 def racer(share, problem, line, before=lambda: None, **how):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.serving.access import HERE as EVERYTHING
-from app.serving.access import Rights, from_here, refusal, rights
-from app.serving.serve_options import Serving
+from solverscope.app.serving.access import HERE as EVERYTHING
+from solverscope.app.serving.access import Rights, from_here, refusal, rights
+from solverscope.app.serving.serve_options import Serving
 
 HERE = Serving()
 

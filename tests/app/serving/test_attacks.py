@@ -12,9 +12,9 @@ import numpy as np
 import psutil
 import pytest
 
-from app import watch
-from app.page.sidebar.own_loops import MOST
-from app.watch import solverscope_run
+from solverscope.app import watch
+from solverscope.app.page.sidebar.own_loops import MOST
+from solverscope.app.watch import solverscope_run
 from tests import loop
 from tests.benchmarks.visitor import Visitor
 

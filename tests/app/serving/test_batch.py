@@ -6,7 +6,7 @@ from bokeh.document import Document
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from app.serving.batch import batch
+from solverscope.app.serving.batch import batch
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What is at work is ended with the server, each until it takes that back."""
 
-from app.serving.endings import before_the_end, end_all
+from solverscope.app.serving.endings import before_the_end, end_all
 
 
 def test_what_is_at_work_is_ended_and_what_is_over_is_not():

@@ -15,7 +15,7 @@ from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
-from app.serving.guard import not_a_closed_tab
+from solverscope.app.serving.guard import not_a_closed_tab
 from tests import loop
 
 from ..conftest import Served

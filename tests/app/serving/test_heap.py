@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.serving import heap
+from solverscope.app.serving import heap
 from tests import loop
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SCATTERED = """
 import gc
 from pathlib import Path
-from app.serving import heap
+from solverscope.app.serving import heap
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
@@ -63,7 +63,7 @@ def test_threads_share_few_parts_of_the_heap():
     """Each part is a mapping of 64 MiB of addresses that a thread's first allocation would make."""
     program = (
         "import threading, numpy as np\n"
-        "from app.serving import heap\n"
+        "from solverscope.app.serving import heap\n"
         "heap.few_arenas()\n"
         "wait = threading.Barrier(9)\n"
         "work = lambda: (np.ones(1000), wait.wait())\n"

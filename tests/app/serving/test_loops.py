@@ -19,9 +19,9 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
 
-from app import watch
-from app.serving import loops
-from app.watch import BINARY, TEXT, Told, solverscope_run
+from solverscope.app import watch
+from solverscope.app.serving import loops
+from solverscope.app.watch import BINARY, TEXT, Told, solverscope_run
 from tests import waiting
 
 SIZE = 3

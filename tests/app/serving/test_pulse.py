@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from app.serving.pulse import Pulse
-from app.serving.rhythm import SLOWEST
+from solverscope.app.serving.pulse import Pulse
+from solverscope.app.serving.rhythm import SLOWEST
 
 
 def test_the_next_update_waits_for_the_last_but_one():
@@ -23,7 +23,7 @@ def test_the_next_update_waits_for_the_last_but_one():
 
 def test_nobody_waits_for_who_never_answers_or_has_stopped_drawing(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("app.serving.pulse.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("solverscope.app.serving.pulse.time", SimpleNamespace(monotonic=lambda: now[0]))
     pulse = Pulse()
     pulse.beat()
     assert not pulse.behind, "it has never answered"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from app.serving.rhythm import EAGER, PERIOD, SHARE, SLOWEST, Rhythm
+from solverscope.app.serving.rhythm import EAGER, PERIOD, SHARE, SLOWEST, Rhythm
 
 
 class Visitor:

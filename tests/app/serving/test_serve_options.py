@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from app.serving.serve_options import Serving, address, size
+from solverscope.app.serving.serve_options import Serving, address, size
 
 
 def test_a_server_that_is_told_nothing_is_for_this_machine_alone():

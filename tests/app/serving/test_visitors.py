@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-import datasets
-from app.compat.bokeh_slow_client import TOO_SLOW
+from solverscope import datasets
+from solverscope.app.compat.bokeh_slow_client import TOO_SLOW
 from tests import loop
 from tests.benchmarks.visitor import Visitor, deaf
 
@@ -18,7 +18,7 @@ HASTY = """
 import socket
 from bokeh.server.views.ws import WSHandler
 from panel.command import main
-from app.compat import bokeh_slow_client
+from solverscope.app.compat import bokeh_slow_client
 
 bokeh_slow_client.SECONDS, bokeh_slow_client.BYTES_A_SECOND = 1.0, 2.0**22
 connected = WSHandler.open

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from app.settings.arguments import choices, make_solvers, number
-from app.settings.recipe import Entrant
+from solverscope.app.settings.arguments import choices, make_solvers, number
+from solverscope.app.settings.recipe import Entrant
 
 
 def solvers_for(*texts, settings=(), seed=0):

@@ -12,13 +12,13 @@ import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import solvers
-from app.command import cli
-from app.settings.experiment import Experiment
-from app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe, default_entrants, fits
-from app.stories import stories
-from solvers import Condition
-from solvers.declare import MOST_SEED
+from solverscope import solvers
+from solverscope.app.command import cli
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe, default_entrants, fits
+from solverscope.app.stories import stories
+from solverscope.solvers import Condition
+from solverscope.solvers.declare import MOST_SEED
 
 DEFAULT = stories()["shrinking"].setting
 
@@ -136,7 +136,7 @@ def test_an_address_may_name_a_loss_for_the_kind_that_its_options_make(options):
 
 
 def test_solvers_that_do_not_fit_another_penalty_are_not_kept(monkeypatch):
-    from app.settings import experiment
+    from solverscope.app.settings import experiment
 
     monkeypatch.setattr(
         experiment, "fits", lambda solver, problem: "needs more" if solver.id == "owl-qn" else None

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.settings.reproduction import commands, experiments, snippet
-from solvers.runs.reading import read
+from solverscope import datasets, solvers
+from solverscope.app.settings.reproduction import commands, experiments, snippet
+from solverscope.solvers.runs.reading import read
 from tests.solvers.helpers import Dial
 
 RUNS = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-import solvers
-from app.settings import words
+from solverscope import solvers
+from solverscope.app.settings import words
 from tests.solvers.helpers import binary
 
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.runs import library
-from app.views import Convergence, Cursor, Trajectories
-from app.views.base.phases import turns
-from solvers import Problem, Trace
+from solverscope import datasets, solvers
+from solverscope.app.runs import library
+from solverscope.app.views import Convergence, Cursor, Trajectories
+from solverscope.app.views.base.phases import turns
+from solverscope.solvers import Problem, Trace
 from tests.app.helpers import said
 from tests.app.stories.told import Told, claim, starts
 

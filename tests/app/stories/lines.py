@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-import solvers
-from app.views import LineSearch
-from app.views.base.cursor import Cursor
-from solvers import LINE, Stopping, Trace
-from solvers.probes.study import Study
+from solverscope import solvers
+from solverscope.app.views import LineSearch
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import LINE, Stopping, Trace
+from solverscope.solvers.probes.study import Study
 from tests.app.helpers import said
 from tests.app.stories.told import Told, claim
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.views.base.phases import turns
+from solverscope.app.views.base.phases import turns
 from tests.app.stories.told import Told, claim
 
 

@@ -8,16 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.page.sidebar.run_controls import PACES
-from app.runs import library
-from app.stories import stories
-from app.views import RowSparsity
-from app.views.base.states import subset
-from app.views.shrinking.row_moves import Moves
-from solvers import ACTIVE
-from solvers.probes.subsets import INSIDE, contains
+from solverscope import datasets, solvers
+from solverscope.app.page.sidebar.run_controls import PACES
+from solverscope.app.runs import library
+from solverscope.app.stories import stories
+from solverscope.app.views import RowSparsity
+from solverscope.app.views.base.states import subset
+from solverscope.app.views.shrinking.row_moves import Moves
+from solverscope.solvers import ACTIVE
+from solverscope.solvers.probes.subsets import INSIDE, contains
 from tests.app.stories.told import Told, claim
 
 TREE = stories()["tree"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.views.base.run_events import returns
-from app.views.base.states import COLORS, PROVED, RETURNED, states
-from solvers import SHRINKING, Trace
+from solverscope.app.views.base.run_events import returns
+from solverscope.app.views.base.states import COLORS, PROVED, RETURNED, states
+from solverscope.solvers import SHRINKING, Trace
 from tests.app.stories.told import Told, claim
 
 WORDS = 5_000

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from app import theme
-from app.page.cursor_bar import marks
-from app.views import Rate, Sparsity
-from app.views.base.run_events import begins
-from app.views.base.states import COLORS, RETURNED, states, subset
-from app.views.search.curvature_memory import Bytes
-from solvers import ACTIVE, MEMORY, SHRINKING, Trace
-from solvers.probes.subsets import contains
+from solverscope.app import theme
+from solverscope.app.page.cursor_bar import marks
+from solverscope.app.views import Rate, Sparsity
+from solverscope.app.views.base.run_events import begins
+from solverscope.app.views.base.states import COLORS, RETURNED, states, subset
+from solverscope.app.views.search.curvature_memory import Bytes
+from solverscope.solvers import ACTIVE, MEMORY, SHRINKING, Trace
+from solverscope.solvers.probes.subsets import contains
 from tests.app.helpers import curves, drawn
 from tests.app.stories.told import Told, claim
 

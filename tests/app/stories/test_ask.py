@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.stories import stories
-from app.stories.ask import Ask
-from solvers import Trace
+from solverscope.app.stories import stories
+from solverscope.app.stories.ask import Ask
+from solverscope.solvers import Trace
 
 LABELS = ("a", "b", "c")
 FIRST = Ask("Which is first?", "It is.", "cpu_seconds", gap=0.1)

@@ -12,11 +12,11 @@ from unittest import mock
 
 import numpy as np
 
-from app.runs import library
-from app.settings.recipe import Entrant, Limits, Recipe, make_run
-from app.stories import LAST, Story, stories
-from app.stories.ask import Truth
-from solvers import (
+from solverscope.app.runs import library
+from solverscope.app.settings.recipe import Entrant, Limits, Recipe, make_run
+from solverscope.app.stories import LAST, Story, stories
+from solverscope.app.stories.ask import Truth
+from solverscope.solvers import (
     ACTIVE,
     CUTS,
     LINE,
@@ -31,9 +31,9 @@ from solvers import (
     Trace,
     relative_gap,
 )
-from solvers.compute.lazy import lazy
-from solvers.probes import probe
-from solvers.runs.breakpoints import known
+from solverscope.solvers.compute.lazy import lazy
+from solverscope.solvers.probes import probe
+from solverscope.solvers.runs.breakpoints import known
 from tests.app.helpers import problem_of
 
 #: What is observed of the runs of a story, beside the record.

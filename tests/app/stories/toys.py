@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.views.playground.playground_marks import Marks
-from solvers import PLANE, Trace
-from solvers.probes.study import Study
+from solverscope.app.views.playground.playground_marks import Marks
+from solverscope.solvers import PLANE, Trace
+from solverscope.solvers.probes.study import Study
 from tests.app.stories.lines import searches
 from tests.app.stories.told import Told, claim
 

@@ -13,11 +13,11 @@ import pytest
 pytest.importorskip("distributed", reason="Dask is not installed")
 from distributed import LocalCluster
 
-from app import plugins
-from app.sweep.cell_store import Store
-from app.sweep.cluster import LOOPBACK, Place
-from app.sweep.driver import Sweep
-from app.sweep.spec import Spec
+from solverscope.app import plugins
+from solverscope.app.sweep.cell_store import Store
+from solverscope.app.sweep.cluster import LOOPBACK, Place
+from solverscope.app.sweep.driver import Sweep
+from solverscope.app.sweep.spec import Spec
 
 
 @pytest.fixture(scope="module")

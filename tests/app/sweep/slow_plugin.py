@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-import solvers
+from solverscope import solvers
 
 
 @solvers.register

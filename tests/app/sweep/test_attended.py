@@ -13,9 +13,9 @@ from typing import ClassVar
 import psutil
 import pytest
 
-import solvers
-from app.sweep import attended
-from app.sweep.attended import Signs
+from solverscope import solvers
+from solverscope.app.sweep import attended
+from solverscope.app.sweep.attended import Signs
 from tests.solvers.helpers import binary
 
 

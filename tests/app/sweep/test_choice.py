@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-import datasets
-from app.sweep.choice import choices, settings_of
-from app.sweep.spec import Spec
+from solverscope import datasets
+from solverscope.app.sweep.choice import choices, settings_of
+from solverscope.app.sweep.spec import Spec
 
 RUN = {
     **{"dataset": "digits", "options": {}, "loss": "logistic", "penalty": "l2", "label": "a"},

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from distributed.comm import connect
 
-from app.sweep.cluster import Place, connected
+from solverscope.app.sweep.cluster import Place, connected
 from tests import loop
 
 

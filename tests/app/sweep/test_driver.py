@@ -11,27 +11,23 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import Future
-from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
 from distributed import Client
 
-import solvers
-from app.sweep import cells, cluster
-from app.sweep.attended import Signs
-from app.sweep.cell_store import Store
-from app.sweep.cluster import Place
-from app.sweep.driver import SchedulerGone, Sweep
-from app.sweep.spec import Spec
+from solverscope import solvers
+from solverscope.app.sweep import cells, cluster
+from solverscope.app.sweep.attended import Signs
+from solverscope.app.sweep.cell_store import Store
+from solverscope.app.sweep.cluster import Place
+from solverscope.app.sweep.driver import SchedulerGone, Sweep
+from solverscope.app.sweep.spec import Spec
 
-ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = f"""
+SCRIPT = """
 if __name__ == "__main__":
-    import sys
-    sys.path.insert(0, {str(ROOT)!r})
-    from app.console import main
+    from solverscope.app.console import main
     main()
 """
 
@@ -309,7 +305,7 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(process, begun, tmp_path, 
 
 
 def test_a_scheduler_that_takes_the_connection_and_says_nothing_is_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr("app.sweep.cluster.CONNECT", 0.5)
+    monkeypatch.setattr("solverscope.app.sweep.cluster.CONNECT", 0.5)
     with socket.create_server(
         ("127.0.0.1", 0)
     ) as stopped:  # the system answers for it, as for one in SIGSTOP
@@ -338,7 +334,7 @@ def test_a_scheduler_that_is_stopped_is_called_silent_and_can_be_given_up(start,
 
 
 def test_nobody_at_an_address_is_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr("app.sweep.cluster.CONNECT", 0.5)
+    monkeypatch.setattr("solverscope.app.sweep.cluster.CONNECT", 0.5)
     sweep = Sweep(
         Spec.of(ONE),
         Place("tcp://127.0.0.1:1"),

@@ -14,12 +14,12 @@ import panel as pn
 import panel_material_ui as pmui
 import pytest
 
-import datasets
-from app.page.tabs.sweep_panel import OpenCell, SweepPanel, spec_text
-from app.serving.access import Rights
-from app.settings.experiment import Experiment
-from app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe
-from app.sweep.spec import Spec
+from solverscope import datasets
+from solverscope.app.page.tabs.sweep_panel import OpenCell, SweepPanel, spec_text
+from solverscope.app.serving.access import Rights
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe
+from solverscope.app.sweep.spec import Spec
 from tests.app.helpers import stage
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -203,6 +203,8 @@ def test_a_sweep_ends_with_its_session(session, made, place, slow, monkeypatch, 
 
 
 def test_a_page_knows_nothing_of_dask_before_a_sweep_is_run():
-    code = "import app.page.page, sys; print('distributed' in sys.modules or 'dask' in sys.modules)"
+    code = (
+        "import solverscope.app.page.page, sys; print('distributed' in sys.modules or 'dask' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.split() == ["False"], done.stderr

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from distributed import Client
 
-import datasets
-import solvers
-from app.settings.recipe import Recipe
-from app.sweep.shard_crew import hired
+from solverscope import datasets, solvers
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.sweep.shard_crew import hired
 
 LOSS = "multiclass-squared-hinge"
 HOW = {"loss": LOSS, "penalty": "l1-l2", "lam": 0.01}
@@ -84,7 +83,7 @@ def _actors(dask_worker) -> int:
 
 
 def test_more_shards_than_workers_are_refused(place, monkeypatch):
-    monkeypatch.setattr("app.sweep.shard_crew.CONNECT", 0.5)
+    monkeypatch.setattr("solverscope.app.sweep.shard_crew.CONNECT", 0.5)
     refused = pytest.raises(ValueError, match=r"has 2 workers, and 3 shards take one each.*give --shards 2")
     with refused, hired(place, RECIPE, 3):
         pass

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-import datasets
-from app.sweep.spec import Spec
+from solverscope import datasets
+from solverscope.app.sweep.spec import Spec
 
 SMALL = {"data": "breast-cancer", "solvers": ["prox-qn"]}
 
@@ -74,7 +74,7 @@ def test_tables_of_runs_say_what_differs_from_what_stands_beside_them():
 
 
 def test_no_more_tables_are_laid_out_than_cells_are_allowed(monkeypatch):
-    monkeypatch.setattr("app.sweep.spec.MOST_CELLS", 5)
+    monkeypatch.setattr("solverscope.app.sweep.spec.MOST_CELLS", 5)
     asked = []
     runs = [{"data": "digits", "lam": [0.1, 0.2, 0.3], "seeds": k} for k in range(5)]
     with pytest.raises(ValueError, match="more than 5 runs"):

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import solvers
-from app.runs.packing import pack_rows
-from app.sweep.cell_store import Store
-from app.sweep.results import f_stars, gap_of, seconds_to
-from app.sweep.spec import Spec
-from app.sweep.watched import Watched
+from solverscope import solvers
+from solverscope.app.runs.packing import pack_rows
+from solverscope.app.sweep.cell_store import Store
+from solverscope.app.sweep.results import f_stars, gap_of, seconds_to
+from solverscope.app.sweep.spec import Spec
+from solverscope.app.sweep.watched import Watched
 
 SPEC = Spec.of({"data": "breast-cancer", "solvers": ["prox-qn"], "lam_ratio": [0.1, 0.2, 0.4]})
 PROBLEM = {"type": "problem", "key": "p", "dataset": "breast-cancer", "loss": "logistic", "penalty": "l1"}
@@ -167,7 +167,7 @@ def test_a_folder_has_one_sweep_at_a_time(tmp_path):
 HOLDER = """
 import sys
 from pathlib import Path
-from app.sweep.cell_store import Store
+from solverscope.app.sweep.cell_store import Store
 store = Store(Path(sys.argv[1]))
 store.open(resume=False)
 print("held", flush=True)

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-import datasets
-import solvers
-from app import looks, views
-from app.views import View
-from solvers import Run, Stopping, Trace
+from solverscope import datasets, solvers
+from solverscope.app import looks, views
+from solverscope.app.views import View
+from solverscope.solvers import Run, Stopping, Trace
 
 
 @pytest.fixture(scope="session")
@@ -97,5 +96,5 @@ def restless(
     """The runs, in the hands of a writer that is as quick as their readers, and thins them often."""
     view = request.node.callspec.params.get("view") if hasattr(request.node, "callspec") else None
     found = drawable(view)
-    monkeypatch.setattr("solvers.runs.trace.CAPACITY", 70)
+    monkeypatch.setattr("solverscope.solvers.runs.trace.CAPACITY", 70)
     return [again(trace, live=True) for trace in found]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app import views
-from app.views import TABS, Convergence, Cursor, Path, Sparsity, View
-from app.views.compare.rule_race import RuleRace
-from solvers import Iterate, Probe, Run, Stopping
-from solvers.probes.probe import ProbeStore
+from solverscope import datasets, solvers
+from solverscope.app import views
+from solverscope.app.views import TABS, Convergence, Cursor, Path, Sparsity, View
+from solverscope.app.views.compare.rule_race import RuleRace
+from solverscope.solvers import Iterate, Probe, Run, Stopping
+from solverscope.solvers.probes.probe import ProbeStore
 
 
 def views_of(cursor: Cursor) -> list[View]:
@@ -95,7 +94,9 @@ def test_every_view_can_be_drawn_while_observations_come_and_go(
     traces, again, place, follow, seldom, monkeypatch
 ):
     probes = traces[place].probes
-    monkeypatch.setattr("solvers.probes.probe.RUN_LIMIT", 5 * probes.bytes // len(list(probes.everything())))
+    monkeypatch.setattr(
+        "solverscope.solvers.probes.probe.RUN_LIMIT", 5 * probes.bytes // len(list(probes.everything()))
+    )
     for kind in (type(view) for view in views_of(Cursor())):
         trace = again(traces[place])
         trace.probes = store = Restless(traces[place].probes, seldom)

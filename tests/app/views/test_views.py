@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from bokeh.plotting import figure
 
-import datasets
-import solvers
-from app import theme, views
-from app.page.cursor_bar import CursorBar
-from app.page.session import Session
-from app.runs.pool import RunPool
-from app.views import (
+from solverscope import datasets, solvers
+from solverscope.app import theme, views
+from solverscope.app.page.cursor_bar import CursorBar
+from solverscope.app.page.session import Session
+from solverscope.app.runs.pool import RunPool
+from solverscope.app.views import (
     TABS,
     Accuracy,
     Convergence,
@@ -26,10 +25,10 @@ from app.views import (
     Steps,
     Table,
 )
-from app.views.base.cursor import Cursor
-from app.views.base.plot import X_AXES
-from app.views.compare.summary import seconds_to
-from solvers import FIELDS, Trace, relative_gap
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.base.plot import X_AXES
+from solverscope.app.views.compare.summary import seconds_to
+from solverscope.solvers import FIELDS, Trace, relative_gap
 from tests.app.helpers import click, covered, curves, hint, mark
 
 #: Views of runs; a sweep has a view of its own records.

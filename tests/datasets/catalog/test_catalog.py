@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import datasets
+from solverscope import datasets
 
 ROOT = Path(__file__).parents[3]
 NO_DOWNLOAD = (

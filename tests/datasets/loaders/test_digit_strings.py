@@ -1,8 +1,8 @@
 import numpy as np
 from sklearn.datasets import load_digits
 
-import datasets
-from datasets.loaders.digit_strings import transitions
+from solverscope import datasets
+from solverscope.datasets.loaders.digit_strings import transitions
 
 
 def rows(part):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-import datasets
-from datasets.loaders.embedded import digit_images
-from datasets.trees import leaves
+from solverscope import datasets
+from solverscope.datasets.loaders.embedded import digit_images
+from solverscope.datasets.trees import leaves
 
 
 def test_digits_are_pixels_over_16_split_by_class():

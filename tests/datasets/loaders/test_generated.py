@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import datasets
-from datasets import DataError
-from datasets.loaders.documents import Language, draw_counts
-from datasets.loaders.synthetic_tree import random_tree
-from datasets.trees import leaves
+from solverscope import datasets
+from solverscope.datasets import DataError
+from solverscope.datasets.loaders.documents import Language, draw_counts
+from solverscope.datasets.loaders.synthetic_tree import random_tree
+from solverscope.datasets.trees import leaves
 
 SMALL = {
     "synthetic-chain": {"n_samples": 20, "length": 5, "n_features": 50},

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-from datasets import DataError
+from solverscope import datasets
+from solverscope.datasets import DataError
 
 ROOT = Path(__file__).parents[3]
 

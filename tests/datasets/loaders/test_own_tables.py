@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 import sklearn.datasets
 
-import datasets
-from datasets import DataError
+from solverscope import datasets
+from solverscope.datasets import DataError
 
 PACKAGED = Path(sklearn.datasets.__file__).parent / "data"
 

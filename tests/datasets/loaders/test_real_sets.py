@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import datasets
-from datasets.trees import leaves
+from solverscope import datasets
+from solverscope.datasets.trees import leaves
 
 pytestmark = pytest.mark.slow
 

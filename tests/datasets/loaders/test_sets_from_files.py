@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import datasets
-from datasets import DataError
+from solverscope import datasets
+from solverscope.datasets import DataError
 
 RNG = np.random.default_rng(0)
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress}

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-import datasets
-from datasets.errors import DataError
-from datasets.loaders.toys import parse_pieces, parse_start
+from solverscope import datasets
+from solverscope.datasets.errors import DataError
+from solverscope.datasets.loaders.toys import parse_pieces, parse_start
 
 
 def test_a_toy_is_a_function_of_two_variables_with_a_start():

@@ -1,7 +1,7 @@
 import pytest
 
-from datasets import DataError
-from datasets.readers import arff
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import arff
 
 HEAD = "@relation r\r\n\r\n@ATTRIBUTE one NUMERIC\r\n@attribute 'two words' {0,1}\r\n"
 LABELS = "@attribute class hierarchical 1,1/2,3\r\n@DATA\r\n"

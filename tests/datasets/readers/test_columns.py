@@ -3,9 +3,9 @@ import zipfile
 import numpy as np
 import pytest
 
-import datasets
-from datasets import DataError
-from datasets.readers import columns, files
+from solverscope import datasets
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import columns, files
 
 TEXT = "-DOCSTART- X O\r\n\r\nJohn NNP B-PER\r\nlives\tVBZ  O\r\n\r\n\r\nÉire NN B-LOC\r\n"
 CONLL_U = """# newdoc id = n01

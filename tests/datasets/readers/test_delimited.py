@@ -7,9 +7,9 @@ import numpy as np
 import pandas
 import pytest
 
-from datasets import DataError
-from datasets.readers import delimited
-from datasets.readers.columns import Column
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import delimited
+from solverscope.datasets.readers.columns import Column
 
 ROWS = [["5.1", "New York", "a"], ["4.9", "x, y", "b"], ["-1e-3", 'say "hi"', "a"], ["7", "", "b"]]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from datasets import DataError
-from datasets.readers import files, npz
-from datasets.store import sha256
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import files, npz
+from solverscope.datasets.store import sha256
 
 TEXT = b"first\nsecond\nthird"
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasets import DataError
-from datasets.loaders import ocr
-from datasets.readers import arff, columns, delimited, files, hierarchy, idx, npz, svmlight, table
-from datasets.readers.recognise import format_of
+from solverscope.datasets import DataError
+from solverscope.datasets.loaders import ocr
+from solverscope.datasets.readers import arff, columns, delimited, files, hierarchy, idx, npz, svmlight, table
+from solverscope.datasets.readers.recognise import format_of
 
 OCR_LINE = b"1\to\t2\t1\t1\t0\t" + b"0\t1\t" * 64 + b"\n"
 

@@ -1,8 +1,8 @@
 import pytest
 
-import datasets
-from datasets import DataError
-from datasets.readers import hierarchy
+from solverscope import datasets
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import hierarchy
 
 
 @pytest.mark.parametrize("text", ["1 2 3\n1 2 4\n5 6\n", "1 2\n2 3\n2 4\n5 6\n"])

@@ -3,8 +3,8 @@ import struct
 import numpy as np
 import pytest
 
-from datasets import DataError
-from datasets.readers import idx
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import idx
 
 
 def idx_bytes(shape, data, kind=8):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from datasets import DataError
-from datasets.readers import files, npz
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import files, npz
 
 
 def test_arrays_by_name(tmp_path):

@@ -9,10 +9,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from datasets import DataError
-from datasets.limits import Limits
-from datasets.readers import columns
-from datasets.readers.recognise import check, format_of
+from solverscope.datasets import DataError
+from solverscope.datasets.limits import Limits
+from solverscope.datasets.readers import columns
+from solverscope.datasets.readers.recognise import check, format_of
 
 SMALL = Limits(size=2_000, unpacked=10_000, lines=50, index=5_000_000, labels=20, values=400)
 

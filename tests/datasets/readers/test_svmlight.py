@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-import datasets
-from datasets import DataError
-from datasets.readers import files, svmlight
+from solverscope import datasets
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import files, svmlight
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from datasets import DataError
-from datasets.readers import files, table
+from solverscope.datasets import DataError
+from solverscope.datasets.readers import files, table
 
 
 def test_numbers_are_read_as_numpy_reads_them(written):

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from datasets.readers import arff, columns, delimited, svmlight, table
+from solverscope.datasets.readers import arff, columns, delimited, svmlight, table
 
 
 def svmlight_text(rng):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-import solvers
-from solvers.compute import blas
-from solvers.compute.blas import one_blas_thread
+from solverscope import solvers
+from solverscope.solvers.compute import blas
+from solverscope.solvers.compute.blas import one_blas_thread
 from tests.solvers.helpers import HERE, binary, posed_to
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solvers.compute.exponential import PIECE, exp_in_place
+from solverscope.solvers.compute.exponential import PIECE, exp_in_place
 
 EPS = np.finfo(np.float64).eps
 

@@ -12,11 +12,11 @@ import pytest
 from numba.core import event
 from numba.core.registry import CPUDispatcher
 
-import solvers
-from solvers.compute import jit
+from solverscope import solvers
+from solverscope.solvers.compute import jit
 
 PACKAGE = Path(solvers.__file__).parent
-MODULES = [m.name for m in pkgutil.walk_packages([str(PACKAGE)], "solvers.")]
+MODULES = [m.name for m in pkgutil.walk_packages([str(PACKAGE)], "solverscope.solvers.")]
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -55,7 +55,7 @@ def imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module.split(".")[0]
+            yield node.module.removeprefix("solverscope.").split(".")[0]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
@@ -69,7 +69,7 @@ def test_solvers_know_nothing_of_the_app_or_of_data_sets(path):
 
 def test_importing_solvers_imports_nothing_of_the_page():
     page = ("panel", "bokeh", "holoviews", "sklearn")
-    code = f"import sys, solvers; print([m for m in {page} if m in sys.modules])"
+    code = f"import sys; from solverscope import solvers; print([m for m in {page} if m in sys.modules])"
     out = subprocess.run(
         [sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True
     )

@@ -6,23 +6,22 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from solvers.compute import kernel_cache
+from solverscope.solvers.compute import kernel_cache
 
 SCRIPT = """
 import sys
 from pathlib import Path
-sys.path[:0] = [{root!r}, {folder!r}]
-from solvers.compute import jit
+sys.path.insert(0, {folder!r})
+from solverscope.solvers.compute import jit
 import own_kernels
 print(own_kernels.outer(3.0), own_kernels.outer.stats.cache_hits.total())
 """
 KERNELS = """
-from solvers.compute.jit import kernel
+from solverscope.solvers.compute.jit import kernel
 
 @kernel
 def inner(x):
@@ -46,7 +45,7 @@ def cache(tmp_path_factory):
 
 def call(folder, **environment):
     """What the outer kernel gives, whether it came from the cache, and standard error."""
-    script = SCRIPT.format(root=str(Path(__file__).resolve().parents[3]), folder=str(folder))
+    script = SCRIPT.format(folder=str(folder))
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

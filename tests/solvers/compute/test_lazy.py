@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from solvers.compute.lazy import lazy
+from solverscope.solvers.compute.lazy import lazy
 from tests.waiting import PATIENCE
 
 

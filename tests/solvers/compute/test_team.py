@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from solvers.compute.team import Team
+from solverscope.solvers.compute.team import Team
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

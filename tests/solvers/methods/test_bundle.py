@@ -4,10 +4,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.methods.bundle import cut
-from solvers.parts.cuts import Cuts
+from solverscope import datasets, solvers
+from solverscope.solvers.methods.bundle import cut
+from solverscope.solvers.parts.cuts import Cuts
 from tests.solvers.convex import Program
 from tests.solvers.helpers import binary, chains, dense_of, multiclass, multilabel, problem_of
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems.certificates.certificate import duality_gap
-from solvers.problems.lipschitz import overall_constant
+from solverscope import solvers
+from solverscope.solvers.problems.certificates.certificate import duality_gap
+from solverscope.solvers.problems.lipschitz import overall_constant
 from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle
 

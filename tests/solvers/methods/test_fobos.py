@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods.fobos import GRID
+from solverscope import solvers
+from solverscope.solvers.methods.fobos import GRID
 from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.methods.test_sgd import PAIRS, instance_gradient
 

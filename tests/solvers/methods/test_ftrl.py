@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods import ftrl
+from solverscope import solvers
+from solverscope.solvers.methods import ftrl
 from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.methods.test_sgd import PAIRS, instance_gradient
 
@@ -15,9 +15,9 @@ from tests.solvers.methods.test_sgd import PAIRS, instance_gradient
 @pytest.fixture
 def short_spans(monkeypatch):
     """Spans of a few instances, some in two blocks of rows, and each step shared by the team."""
-    monkeypatch.setattr("solvers.problems.products.storage.rows_of_block", lambda *sizes: 17)
-    monkeypatch.setattr("solvers.methods.ftrl.ENTRIES", 30)
-    monkeypatch.setattr("solvers.methods.ftrl.SHARED", 0)
+    monkeypatch.setattr("solverscope.solvers.problems.products.storage.rows_of_block", lambda *sizes: 17)
+    monkeypatch.setattr("solverscope.solvers.methods.ftrl.ENTRIES", 30)
+    monkeypatch.setattr("solverscope.solvers.methods.ftrl.SHARED", 0)
 
 
 def order_of(problem, seed):

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import solvers
-from solvers import FIELDS, Iterate, Probe, Trace
-from solvers.methods.iterate import LIVE
-from solvers.parts.linesearch import Found, Search
-from solvers.parts.memory import PairMemory
+from solverscope import solvers
+from solverscope.solvers import FIELDS, Iterate, Probe, Trace
+from solverscope.solvers.methods.iterate import LIVE
+from solverscope.solvers.parts.linesearch import Found, Search
+from solverscope.solvers.parts.memory import PairMemory
 from tests.solvers.helpers import binary
 
 #: Names and order of the fields, on which users' scripts rely.

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.methods.iterate_record import count, declared, number, word, words
+from solverscope.solvers.methods.iterate_record import count, declared, number, word, words
 
 
 @dataclass

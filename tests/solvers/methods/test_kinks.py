@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.parts.direction import HELD
+from solverscope import datasets, solvers
+from solverscope.solvers.parts.direction import HELD
 from tests.solvers.convex import Program
 from tests.solvers.helpers import binary, multiclass
 

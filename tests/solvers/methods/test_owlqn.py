@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods import owlqn as module
-from solvers.methods.owlqn import OWLQN, Heading, OWLQNStar, steepest_subgradient
+from solverscope import solvers
+from solverscope.solvers.methods import owlqn as module
+from solverscope.solvers.methods.owlqn import OWLQN, Heading, OWLQNStar, steepest_subgradient
 from tests.solvers.helpers import MAKERS, binary, chains
 from tests.solvers.oracles import Oracle
 

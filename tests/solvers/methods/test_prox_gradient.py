@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods.prox_gradient import ProxGD
+from solverscope import solvers
+from solverscope.solvers.methods.prox_gradient import ProxGD
 from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle
 

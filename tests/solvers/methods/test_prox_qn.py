@@ -4,12 +4,11 @@ import itertools
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.methods.prox_qn import ProxQN
-from solvers.methods.prox_qn_kernels import shrink
-from solvers.methods.prox_qn_model import InnerProblem
-from solvers.parts.linesearch import Found, Search
+from solverscope import datasets, solvers
+from solverscope.solvers.methods.prox_qn import ProxQN
+from solverscope.solvers.methods.prox_qn_kernels import shrink
+from solverscope.solvers.methods.prox_qn_model import InnerProblem
+from solverscope.solvers.parts.linesearch import Found, Search
 from tests.solvers.helpers import binary, chains, multiclass
 from tests.solvers.oracles import Oracle
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import datasets
-import solvers
-from solvers import ACTIVE, make_solver, solve
+from solverscope import datasets, solvers
+from solverscope.solvers import ACTIVE, make_solver, solve
 
 
 def pictures(ratio):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import solvers
-from solvers.methods import prox_qn_model as module
-from solvers.methods.prox_qn import ProxQN
-from solvers.methods.prox_qn_model import InnerProblem, Model
-from solvers.parts.linesearch import Found, Search
-from solvers.parts.memory import PairMemory
+from solverscope import solvers
+from solverscope.solvers.methods import prox_qn_model as module
+from solverscope.solvers.methods.prox_qn import ProxQN
+from solverscope.solvers.methods.prox_qn_model import InnerProblem, Model
+from solverscope.solvers.parts.linesearch import Found, Search
+from solverscope.solvers.parts.memory import PairMemory
 from tests.solvers.helpers import chains, multiclass
 
 
@@ -89,7 +89,7 @@ def test_every_sweep_leaves_exact_zeros_and_lowers_the_model(sweeps):
 
 
 def test_sweeps_are_balanced_against_the_size_of_the_working_set(monkeypatch):
-    monkeypatch.setattr("solvers.methods.prox_qn_model.LEAST_WORK", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.prox_qn_model.LEAST_WORK", 0)
     n, memory = 30, random_memory(30, 3)
     w, g = np.zeros(n), np.random.default_rng(1).normal(size=n)
     for size, balance, max_inner, expected in (
@@ -112,7 +112,7 @@ def test_sweeps_are_balanced_against_the_size_of_the_working_set(monkeypatch):
 
 
 def test_sweeps_that_cost_less_than_the_scores_are_not_saved(monkeypatch):
-    monkeypatch.setattr("solvers.methods.prox_qn_model.LEAST_WORK", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.prox_qn_model.LEAST_WORK", 0)
     n, memory = 30, random_memory(30, 3)  # B has rank 6
     w, g = np.zeros(n), np.random.default_rng(1).normal(size=n)
     for rows, balance, expected in ((180, "work", 8), (100_000, "work", 30), (100_000, "size", 1)):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import solvers
-from solvers.parts.rules import RULES
+from solverscope import solvers
+from solverscope.solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.oracles import Oracle
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods import prox_qn as module
-from solvers.methods.prox_qn import ProxQN
+from solverscope import solvers
+from solverscope.solvers.methods import prox_qn as module
+from solverscope.solvers.methods.prox_qn import ProxQN
 from tests.solvers.helpers import chains, multiclass
 
 
@@ -38,7 +38,7 @@ def test_a_head_start_is_a_pass_of_ftrl_and_leads_to_the_same_optimum(problem):
 
 
 def test_a_start_on_samples_is_the_relay_of_prox_qn_on_growing_shares(problem, monkeypatch):
-    monkeypatch.setattr("solvers.methods.baton.LEAST", 2)
+    monkeypatch.setattr("solverscope.solvers.methods.baton.LEAST", 2)
     solver = solvers.make_solver("prox-qn", start="samples", seed=5)
     trace = solvers.solve(problem, solver, tol=1e-6)
     legs = [f"prox-qn,start=none of {share} until iteration >= 15" for share in ("1/16", "1/4")]

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-import datasets
-import solvers
-from solvers.methods.scaling import absolute_sums
+from solverscope import datasets, solvers
+from solverscope.solvers.methods.scaling import absolute_sums
 from tests.solvers.helpers import MAKERS, binary, dense_of
 from tests.waiting import PATIENCE
 

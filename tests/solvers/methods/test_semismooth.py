@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-import solvers
-from solvers.methods import semismooth
-from solvers.methods.semismooth import Newton, SemismoothNewton
-from solvers.methods.working_sets import Selection
-from solvers.parts.rules import RULES
+from solverscope import solvers
+from solverscope.solvers.methods import semismooth
+from solverscope.solvers.methods.semismooth import Newton, SemismoothNewton
+from solverscope.solvers.methods.working_sets import Selection
+from solverscope.solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, chains, dense_of, multiclass, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import minimum

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems.losses import instances
-from solvers.problems.scores import Scores
+from solverscope import solvers
+from solverscope.solvers.problems.losses import instances
+from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import MAKERS, compiled, losses_with, problem_of
 from tests.solvers.oracles import Oracle
 

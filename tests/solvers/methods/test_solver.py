@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import solvers
-from solvers.declare import Declared, param, parameters
+from solverscope import solvers
+from solverscope.solvers.declare import Declared, param, parameters
 from tests.solvers.helpers import binary, problem_of
 
 #: A text as a member of an enumeration, whose ``str`` is its name.

@@ -9,8 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 
 BOTH = pytest.mark.parametrize("subgradient", ["sup", "random"])
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import solvers
-from solvers.methods.coordinate.newton_cd import NewtonCD
-from solvers.methods.working_sets import Selection, Steps, why_not_rule
-from solvers.parts.linesearch import Found
-from solvers.parts.rules import RULES
+from solverscope import solvers
+from solverscope.solvers.methods.coordinate.newton_cd import NewtonCD
+from solverscope.solvers.methods.working_sets import Selection, Steps, why_not_rule
+from solverscope.solvers.parts.linesearch import Found
+from solverscope.solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, multiclass, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.problems.certificates.test_sphere import solved_chains
@@ -241,7 +241,7 @@ def test_a_violation_is_the_largest_entry_or_row_of_the_shortest_subgradient(id,
 
 @pytest.mark.parametrize("rule", SAFE)
 def test_what_a_rule_has_proved_is_measured_now_and_then(rule, monkeypatch):
-    monkeypatch.setattr("solvers.runs.run.OPTIMALITY_SHARE", np.inf)
+    monkeypatch.setattr("solverscope.solvers.runs.run.OPTIMALITY_SHARE", np.inf)
     problem = problem_of("binary", n=60, d=40, penalty="l1")
     trace = solvers.solve(problem, solvers.make_solver("newton-cd", rule=rule), tol=1e-9)
     assert not np.isnan(trace.violation).any()

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from solvers.parts import clusters as module
-from solvers.parts.clusters import Clusters, chunked, crossed, kmeans, spreads, within_error
+from solverscope.solvers.parts import clusters as module
+from solverscope.solvers.parts.clusters import Clusters, chunked, crossed, kmeans, spreads, within_error
 
 
 def test_chunks_are_neighbours_of_the_sort_and_ties_keep_their_order():

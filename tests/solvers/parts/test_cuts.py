@@ -4,8 +4,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from solvers.parts.cuts import Cuts, simplex_step
-from solvers.parts.inverse import DenseInverse
+from solverscope.solvers.parts.cuts import Cuts, simplex_step
+from solverscope.solvers.parts.inverse import DenseInverse
 
 RIDGE = 0.3
 

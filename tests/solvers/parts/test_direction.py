@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.parts.direction import CLOSED, COMBINING, descent_direction, quasi_newton
-from solvers.parts.inverse import DenseInverse, Identity
+from solverscope.solvers.parts.direction import CLOSED, COMBINING, descent_direction, quasi_newton
+from solverscope.solvers.parts.inverse import DenseInverse, Identity
 
 BOTH = pytest.mark.parametrize("combining", COMBINING)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from solvers.parts.epochs import Cooling
+from solverscope.solvers.parts.epochs import Cooling
 
 
 def test_the_stop_falls_by_the_factor_or_by_what_was_met_and_not_below_its_least():

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.parts.exact import NONE, lowest, zero_slope
-from solvers.parts.linesearch import Breakpoints
+from solverscope.solvers.parts.exact import NONE, lowest, zero_slope
+from solverscope.solvers.parts.linesearch import Breakpoints
 
 #: Few values, so that breakpoints coincide, slopes vanish and bottoms are flat.
 STEPS = st.lists(st.integers(1, 6), max_size=8)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from solvers.parts import inverse as module
-from solvers.parts.inverse import DenseInverse, Identity
-from solvers.parts.memory import PairMemory
+from solverscope.solvers.parts import inverse as module
+from solverscope.solvers.parts.inverse import DenseInverse, Identity
+from solverscope.solvers.parts.memory import PairMemory
 
 D = 7
 

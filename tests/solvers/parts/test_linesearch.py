@@ -3,7 +3,16 @@ import math
 import numpy as np
 import pytest
 
-from solvers.parts.linesearch import ROUNDING, Search, Trial, armijo, backtrack, decreases, unsearched, wolfe
+from solverscope.solvers.parts.linesearch import (
+    ROUNDING,
+    Search,
+    Trial,
+    armijo,
+    backtrack,
+    decreases,
+    unsearched,
+    wolfe,
+)
 
 
 def along(phi, **params):

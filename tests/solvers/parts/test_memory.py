@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from solvers.parts import memory as module
-from solvers.parts.memory import PairMemory, spectrum
+from solverscope.solvers.parts import memory as module
+from solverscope.solvers.parts.memory import PairMemory, spectrum
 
 D = 12
 

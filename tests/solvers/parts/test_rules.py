@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.parts.rules import RULES, Seen, Sphere, room_of, weigh
+from solverscope.solvers.parts.rules import RULES, Seen, Sphere, room_of, weigh
 from tests.solvers.oracles import row_violation
 
 STRENGTHS = [(0.7, 0.0, 0.0), (0.0, 0.7, 0.0), (0.3, 0.5, 0.0), (0.0, 0.0, 0.7)]

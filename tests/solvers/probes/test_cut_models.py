@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import CUTS, WEIGHTS, Iterate
-from solvers.parts.cuts import Cuts
-from solvers.probes import cut_models as module
-from solvers.probes import probe as probes
-from solvers.probes.cut_models import lowest, sliced
-from solvers.probes.probe import OVERHEAD, WORD, Probe, ProbeStore
+from solverscope import datasets, solvers
+from solverscope.solvers import CUTS, WEIGHTS, Iterate
+from solverscope.solvers.parts.cuts import Cuts
+from solverscope.solvers.probes import cut_models as module
+from solverscope.solvers.probes import probe as probes
+from solverscope.solvers.probes.cut_models import lowest, sliced
+from solverscope.solvers.probes.probe import OVERHEAD, WORD, Probe, ProbeStore
 
 
 def toy():

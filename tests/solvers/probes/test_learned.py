@@ -8,10 +8,9 @@ import weakref
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import LEARNED, Scores
-from solvers.probes import learned
+from solverscope import datasets, solvers
+from solverscope.solvers import LEARNED, Scores
+from solverscope.solvers.probes import learned
 
 SETS = {
     "breast-cancer": ("logistic", 0.02, {}),

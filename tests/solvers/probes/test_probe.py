@@ -3,12 +3,21 @@ import gc
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.methods.iterate import Iterate
-from solvers.probes import probe as module
-from solvers.probes import subsets
-from solvers.probes.probe import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, ProbeStore, binned
+from solverscope import datasets, solvers
+from solverscope.solvers.methods.iterate import Iterate
+from solverscope.solvers.probes import probe as module
+from solverscope.solvers.probes import subsets
+from solverscope.solvers.probes.probe import (
+    ACTIVE,
+    LINE,
+    MEMORY,
+    ROWS,
+    SCORES,
+    SHRINKING,
+    WEIGHTS,
+    ProbeStore,
+    binned,
+)
 from tests.solvers.helpers import chains, multiclass
 
 

@@ -7,10 +7,9 @@ import gc
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import LINE, WEIGHTS
-from solvers.probes import search_lines as lines
+from solverscope import datasets, solvers
+from solverscope.solvers import LINE, WEIGHTS
+from solverscope.solvers.probes import search_lines as lines
 from tests.solvers.helpers import binary, chains
 
 

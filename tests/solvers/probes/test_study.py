@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import LINE, Iterate
-from solvers.parts.linesearch import Search
-from solvers.probes.search_lines import kept
-from solvers.probes.study import MARKED, Study
+from solverscope import datasets, solvers
+from solverscope.solvers import LINE, Iterate
+from solverscope.solvers.parts.linesearch import Search
+from solverscope.solvers.probes.search_lines import kept
+from solverscope.solvers.probes.study import MARKED, Study
 from tests.solvers.helpers import searched
 
 
@@ -67,7 +66,7 @@ def test_of_very_many_breakpoints_some_are_drawn_and_the_staircase_still_rises(m
     seen, _ = searched(hinge, steps=1)
     study = Study(hinge, seen)
     whole = study.marked(*study.window).size
-    monkeypatch.setattr("solvers.probes.study.MARKED", 10)
+    monkeypatch.setattr("solverscope.solvers.probes.study.MARKED", 10)
     picture = study.drawn(*study.window)
     assert whole > 10 >= study.marked(*study.window).size
     assert (np.diff(picture.slope) >= -1e-13).all()

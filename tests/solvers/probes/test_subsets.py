@@ -5,8 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from solvers.probes import subsets
-from solvers.probes.subsets import INSIDE, OUTSIDE, UNKNOWN, contains, known_members, packed, rank, sampled
+from solverscope.solvers.probes import subsets
+from solverscope.solvers.probes.subsets import (
+    INSIDE,
+    OUTSIDE,
+    UNKNOWN,
+    contains,
+    known_members,
+    packed,
+    rank,
+    sampled,
+)
 
 
 def random_set(size, count, seed=0):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import solvers
-from solvers import TRAJECTORIES, WEIGHTS
-from solvers.methods.iterate import Iterate
-from solvers.probes import trajectories
-from solvers.probes.probe import ProbeStore
-from solvers.problems.products.working_set import WorkingSet
+from solverscope import solvers
+from solverscope.solvers import TRAJECTORIES, WEIGHTS
+from solverscope.solvers.methods.iterate import Iterate
+from solverscope.solvers.probes import trajectories
+from solverscope.solvers.probes.probe import ProbeStore
+from solverscope.solvers.problems.products.working_set import WorkingSet
 from tests.solvers.helpers import multiclass
 
 

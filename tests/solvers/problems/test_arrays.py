@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import datasets
-import solvers
-from solvers.problems import arrays as arrays_module
-from solvers.problems.design import Design
+from solverscope import datasets, solvers
+from solverscope.solvers.problems import arrays as arrays_module
+from solverscope.solvers.problems.design import Design
 from tests.solvers.helpers import PARENTS, binary, chains, dense_of, multiclass, multilabel, trees
 
 KINDS = {

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import solvers
-from solvers.parts.clusters import Clusters, chunked
-from solvers.problems import coarse as module
-from solvers.problems.coarse import coarse_problem, lifted
+from solverscope import solvers
+from solverscope.solvers.parts.clusters import Clusters, chunked
+from solverscope.solvers.problems import coarse as module
+from solverscope.solvers.problems.coarse import coarse_problem, lifted
 from tests.solvers.helpers import MAKERS, problem_of
 
 LAM = 0.3
@@ -112,7 +112,9 @@ def test_products_over_many_blocks_and_in_pieces_agree(monkeypatch):
     """Rows fill several blocks, clusters several runs of the kernels, each with a pulse after it."""
     rng = np.random.default_rng(6)
     X, calls = (rng.random((500, 40)) < 0.2) * rng.normal(size=(500, 40)), []
-    monkeypatch.setattr("solvers.problems.products.storage.SLAB", 1)  # 128 rows a block, the least there is
+    monkeypatch.setattr(
+        "solverscope.solvers.problems.products.storage.SLAB", 1
+    )  # 128 rows a block, the least there is
     problem = solvers.make_problem(X, np.sign(rng.normal(size=500)).astype(int), penalty="l2", lam=LAM)
     assert problem.design.n_blocks == 4
     problem = problem.with_pulse(lambda: calls.append(1))

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-import solvers
-from solvers.problems.derived import Derived
-from solvers.problems.products import by_rows as module
+from solverscope import solvers
+from solverscope.solvers.problems.derived import Derived
+from solverscope.solvers.problems.products import by_rows as module
 from tests.solvers.helpers import binary
 
 SECONDS = 0.3

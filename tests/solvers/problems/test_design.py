@@ -4,10 +4,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.compute.team import Team
-from solvers.problems import design as module
-from solvers.problems.design import Design
-from solvers.problems.scores import Scores
+from solverscope.solvers.compute.team import Team
+from solverscope.solvers.problems import design as module
+from solverscope.solvers.problems.design import Design
+from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import STORAGES, dense_of, matrix
 
 N, D, M = 300, 11, 5
@@ -16,7 +16,7 @@ N, D, M = 300, 11, 5
 @pytest.fixture
 def small_blocks(monkeypatch):
     """128 rows a block, the least there is, and kernel calls of a few columns."""
-    monkeypatch.setattr("solvers.problems.products.storage.SLAB", 1)
+    monkeypatch.setattr("solverscope.solvers.problems.products.storage.SLAB", 1)
     monkeypatch.setattr(module, "CHUNK", 200)
 
 
@@ -25,14 +25,14 @@ def wide_blocks(small_blocks, monkeypatch):
     """Blocks whose scores are taken not to fit the cache, and kernel calls of a few rows."""
     monkeypatch.setattr(module, "SLAB", 1)
     monkeypatch.setattr(module, "NEAR", 1)
-    monkeypatch.setattr("solvers.problems.products.by_rows.CHUNK", 200)
+    monkeypatch.setattr("solverscope.solvers.problems.products.by_rows.CHUNK", 200)
 
 
 @pytest.fixture
 def picked(small_blocks, monkeypatch):
     """A sparse X with one output is by rows, its columns picked when they are asked for."""
     monkeypatch.setattr(module, "PICKED", 1)
-    monkeypatch.setattr("solvers.problems.products.by_rows.CHUNK", 200)
+    monkeypatch.setattr("solverscope.solvers.problems.products.by_rows.CHUNK", 200)
 
 
 def flat(X, m, n_tail):
@@ -273,7 +273,7 @@ def test_zeros_in_a_vector_and_in_a_matrix_touch_nothing(small_blocks):
 )
 def test_columns_are_those_of_scipy_whatever_the_form_of_the_matrix(form, small_blocks, monkeypatch):
     monkeypatch.setattr(
-        "solvers.problems.products.storage.CAST", 5 * D
+        "solverscope.solvers.problems.products.storage.CAST", 5 * D
     )  # five rows of a dense matrix at a time
     X = matrix(N, D, "sparse", seed=3)
     if form == "full":

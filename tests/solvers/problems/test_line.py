@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import solvers
+from solverscope import solvers
 from tests.solvers.helpers import MAKERS, chains, losses_with, slopes_after
 
 KINKED, SMOOTH = losses_with(solvers.Trait.SLOPES), losses_with(solvers.Trait.SMOOTH)

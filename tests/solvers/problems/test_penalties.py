@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from solvers.problems.penalties import L1, L2, ElasticNet, NoPenalty, soft_threshold
+from solverscope.solvers.problems.penalties import L1, L2, ElasticNet, NoPenalty, soft_threshold
 
 PENALTIES = [NoPenalty(), L2(0.7), L1(0.7), ElasticNet(0.7, rho=0.3), ElasticNet(0.7, rho=1.0)]
 by_name = pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: f"{p.id}-{getattr(p, 'rho', '')}")

@@ -5,10 +5,9 @@ import weakref
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.problems import objective
-from solvers.problems import problem as module
+from solverscope import datasets, solvers
+from solverscope.solvers.problems import objective
+from solverscope.solvers.problems import problem as module
 from tests.solvers.helpers import MAKERS, binary, chains, multiclass
 from tests.solvers.oracles import Oracle
 
@@ -170,7 +169,7 @@ def test_a_search_that_finds_no_step_stays_where_it_began():
 
 
 def test_scores_are_computed_afresh_before_they_drift(monkeypatch):
-    monkeypatch.setattr("solvers.problems.line.REFRESH", 5)
+    monkeypatch.setattr("solverscope.solvers.problems.line.REFRESH", 5)
     problem, _ = setting("multiclass")
     point, rng, ages = problem.at(), np.random.default_rng(0), []
     for _ in range(12):
@@ -324,7 +323,7 @@ def test_a_tiny_copy_runs_with_the_same_types(kind):
 
 @pytest.mark.parametrize("lengths", [[500, 3, 4], [3, 500], [500]])
 def test_a_tiny_copy_exists_where_a_sequence_is_longer_than_a_block(lengths, monkeypatch):
-    monkeypatch.setattr("solvers.problems.products.storage.SLAB", 1)
+    monkeypatch.setattr("solverscope.solvers.problems.products.storage.SLAB", 1)
     data = chains()
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     X = np.random.default_rng(0).normal(size=(offsets[-1], 8))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import solvers
-from solvers.problems.penalties import L1L2, L1Linf, SparseGroup
-from solvers.problems.row_norms import simplex_threshold
+from solverscope import solvers
+from solverscope.solvers.problems.penalties import L1L2, L1Linf, SparseGroup
+from solverscope.solvers.problems.row_norms import simplex_threshold
 from tests.solvers.oracles import row_violation
 
 PENALTIES = [L1L2(0.7), L1Linf(0.7), SparseGroup(0.7), SparseGroup(0.7, rho=0.0), SparseGroup(0.7, rho=1.0)]

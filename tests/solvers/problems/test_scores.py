@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from solvers.problems import scores
-from solvers.problems.scores import Scores, recycled
+from solverscope.solvers.problems import scores
+from solverscope.solvers.problems.scores import Scores, recycled
 
 SHAPE = (scores.RECYCLED[0] // 16, 16)
 

@@ -9,16 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import solvers
-from app.plugins import load_file
-from solvers.problems.sources import source_digest
+from solverscope import solvers
+from solverscope.app.plugins import load_file
+from solverscope.solvers.problems.sources import source_digest
 
 LOSS = '''
 """A file of somebody."""
 from __future__ import annotations
 from dataclasses import dataclass
 import numpy as np
-import solvers
+from solverscope import solvers
 
 @dataclass(frozen=True)
 class Squares(solvers.Loss):

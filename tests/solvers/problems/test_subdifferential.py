@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems import subdifferential as module
-from solvers.problems.subdifferential import Subdifferential
+from solverscope import solvers
+from solverscope.solvers.problems import subdifferential as module
+from solverscope.solvers.problems.subdifferential import Subdifferential
 from tests.solvers.helpers import binary, dense_of, multiclass
 
 LAM = 0.1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import solvers
+from solverscope import solvers
 from tests.solvers.helpers import MAKERS, losses_with
 
 #: Each loss that is a function of scores, on data that it is for.
@@ -13,11 +13,11 @@ LOSSES = losses_with()
 @pytest.fixture(autouse=True)
 def many_small_pieces(monkeypatch):
     """Blocks of rows and of chains, and chunks of rows, of which threads have several each."""
-    monkeypatch.setattr("solvers.problems.products.storage.rows_of_block", lambda *sizes: 11)
-    monkeypatch.setattr("solvers.problems.losses.chains.chain_packed.BLOCK_TOKENS", 20)
+    monkeypatch.setattr("solverscope.solvers.problems.products.storage.rows_of_block", lambda *sizes: 11)
+    monkeypatch.setattr("solverscope.solvers.problems.losses.chains.chain_packed.BLOCK_TOKENS", 20)
     chunks = [(lo, lo + 13) for lo in range(0, 10_000, 13)]
     for module in ("row_loss", "duals"):
-        name = f"solvers.problems.losses.{module}.row_chunks"
+        name = f"solverscope.solvers.problems.losses.{module}.row_chunks"
         monkeypatch.setattr(name, lambda n, width: [slice(lo, min(hi, n)) for lo, hi in chunks if lo < n])
 
 

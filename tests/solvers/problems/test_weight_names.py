@@ -1,8 +1,7 @@
 from dataclasses import dataclass
 
-import datasets
-import solvers
-from solvers import Names
+from solverscope import datasets, solvers
+from solverscope.solvers import Names
 from tests.solvers.helpers import multiclass
 
 

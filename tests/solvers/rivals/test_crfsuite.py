@@ -8,10 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.rivals.crfsuite import ALL_PAIRS, BEGINS, CRFsuite, append, trainer_of, weights
-from solvers.rivals.foreign import Task
+from solverscope import datasets, solvers
+from solverscope.solvers.rivals.crfsuite import ALL_PAIRS, BEGINS, CRFsuite, append, trainer_of, weights
+from solverscope.solvers.rivals.foreign import Task
 from tests.solvers.helpers import chains, dense_of
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="CRFsuite is not installed")
@@ -107,7 +106,7 @@ def test_weights_that_are_all_zero_are_read(tmp_path):
 
 @pytest.mark.parametrize("algorithm", list(BEGINS))
 def test_longer_runs_begin_like_shorter_ones_and_its_work_alone_is_timed(algorithm, monkeypatch):
-    monkeypatch.setattr("solvers.rivals.crfsuite.growing", lambda: iter((1, 3, 3)))
+    monkeypatch.setattr("solverscope.solvers.rivals.crfsuite.growing", lambda: iter((1, 3, 3)))
     penalty = PENALTY[algorithm]
     problem = solvers.make_problem(chains(), penalty=penalty, lam=None if penalty == "none" else 0.1)
     solver, task, tell = CRFsuite(algorithm=algorithm, tol=1e-12), Task.of(problem, None, 0.0), Clocks()

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
-import solvers
-from solvers import Run, Stopping
-from solvers.rivals import process
-from solvers.rivals.foreign import Foreign
-from solvers.rivals.watched import ANEW, RESTART
+from solverscope import solvers
+from solverscope.solvers import Run, Stopping
+from solverscope.solvers.rivals import process
+from solverscope.solvers.rivals.foreign import Foreign
+from solverscope.solvers.rivals.watched import ANEW, RESTART
 from tests.solvers.helpers import binary
 from tests.waiting import wait_until
 
@@ -117,7 +117,8 @@ def test_a_process_that_is_killed_from_outside_is_a_failed_run(problem):
     thread.start()
     assert gate.at.wait(60)
     for child in psutil.Process().children():
-        if "solvers.rivals.child" in child.cmdline() and child.pid not in {p.pid for p in process.idle}:
+        idle = {waiting.pid for waiting in process.idle}
+        if "solverscope.solvers.rivals.child" in child.cmdline() and child.pid not in idle:
             child.kill()
     gate.go.set()
     thread.join(60)
@@ -137,7 +138,7 @@ def test_a_program_stands_still_while_its_run_is_paused_and_is_ended_by_stop(pro
     (working,) = [
         child
         for child in psutil.Process().children()
-        if "solvers.rivals.child" in child.cmdline() and child.pid not in kept
+        if "solverscope.solvers.rivals.child" in child.cmdline() and child.pid not in kept
     ]
     wait_until(lambda: working.status() == psutil.STATUS_STOPPED, "the process to stand still")
     run.interrupt()

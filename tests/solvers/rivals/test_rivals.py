@@ -11,11 +11,10 @@ import psutil
 import pytest
 from sklearn.metrics import hinge_loss, log_loss
 
-import datasets
-import solvers
-from solvers.rivals import process
-from solvers.rivals.foreign import Task, signs
-from solvers.rivals.watched import ANEW, CALLBACK, RESTART, growing
+from solverscope import datasets, solvers
+from solverscope.solvers.rivals import process
+from solverscope.solvers.rivals.foreign import Task, signs
+from solverscope.solvers.rivals.watched import ANEW, CALLBACK, RESTART, growing
 from tests.solvers.helpers import ELSEWHERE, HOUSE, binary, chains, dense_of, multiclass
 from tests.waiting import PATIENCE, wait_until
 
@@ -122,7 +121,7 @@ def kill_the_process(run):
     """End what works for a run, and nobody else's."""
     idle = {one.pid for one in process.idle}
     for child in psutil.Process().children():
-        if "solvers.rivals.child" in child.cmdline() and child.pid not in idle:
+        if "solverscope.solvers.rivals.child" in child.cmdline() and child.pid not in idle:
             child.kill()
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from solvers.rivals.turns import calls_of
+from solverscope.solvers.rivals.turns import calls_of
 
 
 def add_up(ask):

@@ -13,10 +13,10 @@ import numpy as np
 import psutil
 import pytest
 
-import solvers
-from solvers import Run, Stopping
-from solvers.rivals.foreign import Task
-from solvers.rivals.wapiti import WHERE, Wapiti, lines, trained, weights
+from solverscope import solvers
+from solverscope.solvers import Run, Stopping
+from solverscope.solvers.rivals.foreign import Task
+from solverscope.solvers.rivals.wapiti import WHERE, Wapiti, lines, trained, weights
 from tests.solvers.helpers import chains
 from tests.solvers.rivals.test_crfsuite import Clocks
 from tests.waiting import wait_until

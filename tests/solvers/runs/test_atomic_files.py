@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-import solvers
-from solvers.runs.atomic_files import NotWritten, replacing
+from solverscope import solvers
+from solverscope.solvers.runs.atomic_files import NotWritten, replacing
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-import solvers
-from solvers import FIELDS, WEIGHTS, Interrupted, Run, Stopping, Trace
+from solverscope import solvers
+from solverscope.solvers import FIELDS, WEIGHTS, Interrupted, Run, Stopping, Trace
 from tests.solvers.helpers import HERE, MAKERS
 
 #: Small problems, one of which every solver takes: the first that fits.

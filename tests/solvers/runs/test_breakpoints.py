@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import solvers
-import solvers.runs.trace as trace_module
-from solvers import FIELDS, Condition, Iterate, Run, Stopping
-from solvers.runs.breakpoints import LONGEST, USUAL, Watch
+import solverscope.solvers.runs.trace as trace_module
+from solverscope import solvers
+from solverscope.solvers import FIELDS, Condition, Iterate, Run, Stopping
+from solverscope.solvers.runs.breakpoints import LONGEST, USUAL, Watch
 from tests.solvers.helpers import binary
 from tests.solvers.runs.test_run import Scripted
 

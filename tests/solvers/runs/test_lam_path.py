@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-import solvers
-from solvers import Interrupted, Iterate, Stopping, log_spaced, path_runs, solve_path
-from solvers.runs.lam_path import measured
+from solverscope import solvers
+from solverscope.solvers import Interrupted, Iterate, Stopping, log_spaced, path_runs, solve_path
+from solverscope.solvers.runs.lam_path import measured
 from tests.solvers.helpers import binary, multiclass, multilabel
 
 TIGHT = Stopping(tol=1e-9, max_iter=20_000)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import solvers
-from solvers import Stopping, Trace
-from solvers.runs.reading import read
-from solvers.runs.segments import about_at, learn, segments
-from solvers.runs.trace import lines
+from solverscope import solvers
+from solverscope.solvers import Stopping, Trace
+from solverscope.solvers.runs.reading import read
+from solverscope.solvers.runs.segments import about_at, learn, segments
+from solverscope.solvers.runs.trace import lines
 from tests.solvers.helpers import HERE, Dial, binary
 from tests.solvers.runs.test_branch import assert_same, problem_for, run
 

@@ -7,9 +7,8 @@ import time
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.runs.own_loop import ANYHOW, SHARE
+from solverscope import datasets, solvers
+from solverscope.solvers.runs.own_loop import ANYHOW, SHARE
 
 
 @pytest.fixture(scope="module")

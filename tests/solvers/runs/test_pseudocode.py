@@ -9,10 +9,10 @@ from itertools import combinations
 
 import pytest
 
-import solvers
-from solvers import Pseudocode, pseudocode
-from solvers.methods.iterate import FIELDS
-from solvers.runs.breakpoints import known
+from solverscope import solvers
+from solverscope.solvers import Pseudocode, pseudocode
+from solverscope.solvers.methods.iterate import FIELDS
+from solverscope.solvers.runs.breakpoints import known
 from tests.solvers.helpers import HOUSE, MAKERS
 
 #: Problems of which each solver takes one.
@@ -105,7 +105,7 @@ def test_a_line_that_is_wrong_is_said_in_a_sentence(text, wrong):
 
 def test_a_plug_in_brings_its_own_in_a_file_next_to_it(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
-        "from solvers import Solver\nclass Mine(Solver):\n    id = 'mine'\n", encoding="utf-8"
+        "from solverscope.solvers import Solver\nclass Mine(Solver):\n    id = 'mine'\n", encoding="utf-8"
     )
     spec = importlib.util.spec_from_file_location("mine", tmp_path / "mine.py")
     module = importlib.util.module_from_spec(spec)

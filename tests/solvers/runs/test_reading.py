@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from solvers.methods.iterate import FIELDS
-from solvers.runs.reading import read
-from solvers.runs.trace import Trace, lines, save
+from solverscope.solvers.methods.iterate import FIELDS
+from solverscope.solvers.runs.reading import read
+from solverscope.solvers.runs.trace import Trace, lines, save
 
 PROBLEM = {"type": "problem", "key": "k", "dataset": "digits", "loss": "logistic", "penalty": "l1"}
 REFERENCE = {"type": "reference", "f_star": 0.25, "violation": None, "solver": "owl-qn", "cached": True}

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import FIELDS, Ending, Interrupted, Iterate, Run, Solver, Stopping
-from solvers.runs import run as module
+from solverscope import datasets, solvers
+from solverscope.solvers import FIELDS, Ending, Interrupted, Iterate, Run, Solver, Stopping
+from solverscope.solvers.runs import run as module
 from tests.solvers.helpers import HOUSE, binary, chains, posed_to
 
 

@@ -8,8 +8,8 @@ import pytest
 from numba.core import event
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import solvers
-from solvers import Run, Stopping
+from solverscope import solvers
+from solverscope.solvers import Run, Stopping
 from tests.solvers.helpers import chains
 
 ROOT = Path(__file__).parents[3]

@@ -3,8 +3,8 @@ the benchmarks.)"""
 
 import pytest
 
-import solvers
-from solvers import Run, Stopping
+from solverscope import solvers
+from solverscope.solvers import Run, Stopping
 from tests.solvers.helpers import MAKERS
 
 PAIRS = [

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from solvers.runs.stopping import Stopping, relative_gap
+from solverscope.solvers.runs.stopping import Stopping, relative_gap
 
 
 def met(record, tol):

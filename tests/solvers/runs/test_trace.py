@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from bokeh.models import ColumnDataSource
 
-import solvers
-from solvers.methods.iterate import FIELDS
-from solvers.runs import trace as module
-from solvers.runs.trace import Trace, checked_path, lines, plain, save
+from solverscope import solvers
+from solverscope.solvers.methods.iterate import FIELDS
+from solverscope.solvers.runs import trace as module
+from solverscope.solvers.runs.trace import Trace, checked_path, lines, plain, save
 from tests.solvers.helpers import binary
 
 

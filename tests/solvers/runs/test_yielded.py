@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import solvers
-from solvers import Iterate, Run, Solver
+from solverscope import solvers
+from solverscope.solvers import Iterate, Run, Solver
 from tests.solvers.helpers import binary
 
 NAN = float("nan")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.compute.jit import kernel
+from solverscope.solvers.compute.jit import kernel
 
 from ..chunks import scratch
 from .chain_packed import Messages, multiply

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvers.compute.jit import kernel
+from solverscope.solvers.compute.jit import kernel
 
 #: Label pairs that one kernel call visits, some 20 ms.
 CHUNK = 2_000_000

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvers.compute.exponential import exp_in_place
-from solvers.compute.jit import kernel
+from solverscope.solvers.compute.exponential import exp_in_place
+from solverscope.solvers.compute.jit import kernel
 
 from ...scores import Scores
 from ..chunks import scratch

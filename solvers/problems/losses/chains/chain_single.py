@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvers.compute.jit import inlined
+from solverscope.solvers.compute.jit import inlined
 
 from ..instances import residual_of
 from .chain_log import log_chain

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from bokeh.document import Document
 
-from app.page.following.follow_page import HELD, OVER, FollowPage
-from app.serving import classroom
+from solverscope.app.page.following.follow_page import HELD, OVER, FollowPage
+from solverscope.app.serving import classroom
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import gc
 
 import pytest
 
-from app.page.following.plot_window import GONE, PlotWindow
-from app.page.session import by_token
+from solverscope.app.page.following.plot_window import GONE, PlotWindow
+from solverscope.app.page.session import by_token
 
 
 @pytest.fixture

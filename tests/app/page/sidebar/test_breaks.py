@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.page.page import Page
-from solvers import FIELDS
+from solverscope.app.page.page import Page
+from solverscope.solvers import FIELDS
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;prox-gd", "lam": "0.005", "tol": "1e-6"}
 

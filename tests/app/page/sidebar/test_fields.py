@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-import datasets
-from app.page.sidebar.breaks import Conditions
-from app.page.sidebar.fields import describe
-from app.page.sidebar.problem_panel import SEED
-from app.settings.recipe import LIMITS
-from solvers import LOSSES, PENALTIES, SOLVERS, Parameter, parameters
+from solverscope import datasets
+from solverscope.app.page.sidebar.breaks import Conditions
+from solverscope.app.page.sidebar.fields import describe
+from solverscope.app.page.sidebar.problem_panel import SEED
+from solverscope.app.settings.recipe import LIMITS
+from solverscope.solvers import LOSSES, PENALTIES, SOLVERS, Parameter, parameters
 
 #: Letters of a name that find room in two lines beside a field.
 LONGEST = 34

@@ -8,14 +8,13 @@ from functools import partial
 
 import pytest
 
-import datasets
-import solvers
-from app.page.sidebar.optimum import Optimum
-from app.runs import reference
-from app.runs.live import LiveRun
-from app.runs.pool import MAX_PER_SHARE
-from app.runs.reference import Reference
-from solvers import Stopping
+from solverscope import datasets, solvers
+from solverscope.app.page.sidebar.optimum import Optimum
+from solverscope.app.runs import reference
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.pool import MAX_PER_SHARE
+from solverscope.app.runs.reference import Reference
+from solverscope.solvers import Stopping
 from tests.app.helpers import press
 
 
@@ -49,7 +48,7 @@ class Solving:
 @pytest.fixture
 def solving(monkeypatch):
     solving = Solving()
-    monkeypatch.setattr("app.page.sidebar.optimum.reference", solving)
+    monkeypatch.setattr("solverscope.app.page.sidebar.optimum.reference", solving)
     return solving
 
 
@@ -177,7 +176,7 @@ def test_a_problem_without_f_star_does_not_keep_the_next_one_from_its_own(
             raise ValueError("no solver here finds <f*>")
         return Reference(0.01, 0.0, None, "prox-qn", cached=False)
 
-    monkeypatch.setattr("app.page.sidebar.optimum.reference", only_l2)
+    monkeypatch.setattr("solverscope.app.page.sidebar.optimum.reference", only_l2)
     session.launch([run_of(small_problem), run_of(other_problem)])
     said = "f* known for 1 of 2 problems · l1: no solver here finds &lt;f*&gt;"
     wait_until(lambda: (session.tick(), optimum.text.object == said)[1])
@@ -196,12 +195,12 @@ def test_a_full_pool_is_said_when_asked_and_tried_again_at_each_tick(
     session.watchers.append(Last())
     session.launch([endless(small_problem)])
     wait_until(lambda: (session.tick(), optimum.text.object == "f* not known yet")[1])
-    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", 1)
+    monkeypatch.setattr("solverscope.app.runs.pool.MAX_PER_SHARE", 1)
     updated.clear()
     press(optimum.button)
     assert updated, "the other watchers are brought up to date"
     assert "waits for a free slot: 1 runs are alive: stop some" in optimum.text.object
-    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", MAX_PER_SHARE)
+    monkeypatch.setattr("solverscope.app.runs.pool.MAX_PER_SHARE", MAX_PER_SHARE)
     wait_until(lambda: (session.tick(), optimum.text.object == "f* = 0.01")[1])
 
 
@@ -209,11 +208,11 @@ def test_a_full_pool_is_no_word_for_who_did_not_ask(
     session, optimum, solving, small_problem, wait_until, monkeypatch
 ):
     session.launch([run_of(small_problem)])
-    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", 0)
+    monkeypatch.setattr("solverscope.app.runs.pool.MAX_PER_SHARE", 0)
     wait_until(lambda: (session.tick(), not session.alive)[1])
     session.tick()
     assert optimum.text.object == "f* not known yet"
-    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", MAX_PER_SHARE)
+    monkeypatch.setattr("solverscope.app.runs.pool.MAX_PER_SHARE", MAX_PER_SHARE)
     wait_until(lambda: (session.tick(), optimum.text.object == "f* = 0.01")[1])
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.dropped import DROPPED, HELD
-from app.page.page import Page
-from app.page.sidebar import own_data
-from app.page.tabs.tab_views import tab_view
-from app.runs import library
-from app.runs.formats import as_bytes
-from app.serving.access import Rights
-from app.sweep.spec import Spec
+from solverscope.app.dropped import DROPPED, HELD
+from solverscope.app.page.page import Page
+from solverscope.app.page.sidebar import own_data
+from solverscope.app.page.tabs.tab_views import tab_view
+from solverscope.app.runs import library
+from solverscope.app.runs.formats import as_bytes
+from solverscope.app.serving.access import Rights
+from solverscope.app.sweep.spec import Spec
 
 ROWS = "1 1:0.5 3:2\n-1 2:1\n" * 20
 

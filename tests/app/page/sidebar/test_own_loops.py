@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.page.session import by_token
-from app.page.sidebar import own_loops
-from app.page.sidebar.own_loops import GONE, LET_GO, MOST, NO_PROBLEM
-from app.runs.live import ROUND
-from app.runs.own_loop import ENDED
-from app.serving import loops
-from app.watch import Told
-from tests.app.helpers import curves
-from tests.app.page.test_session import Browser
+from solverscope.app.page.session import by_token
+from solverscope.app.page.sidebar import own_loops
+from solverscope.app.page.sidebar.own_loops import GONE, LET_GO, MOST, NO_PROBLEM
+from solverscope.app.runs.live import ROUND
+from solverscope.app.runs.own_loop import ENDED
+from solverscope.app.serving import loops
+from solverscope.app.watch import Told
+from tests.app.helpers import Browser, curves
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 

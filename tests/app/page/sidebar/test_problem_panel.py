@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.page.page import Page
-from app.runs import library
-from app.stories import stories
-from solvers import LOSSES
+from solverscope.app.page.page import Page
+from solverscope.app.runs import library
+from solverscope.app.stories import stories
+from solverscope.solvers import LOSSES
 from tests.app.helpers import hint
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn"}
@@ -98,7 +98,7 @@ def test_an_option_that_changes_the_kind_of_labels_changes_the_losses_offered(vi
 def test_data_are_loaded_as_soon_as_the_pool_has_room(visit, wait_until, monkeypatch, limit):
     page = visit(**SMALL)
     with monkeypatch.context() as full:
-        full.setattr(f"app.runs.pool.{limit}", 0)
+        full.setattr(f"solverscope.app.runs.pool.{limit}", 0)
         page.problem.data.value = "digits"
         page.session.tick()
         assert 'role="alert">' in page.problem.card.object
@@ -114,7 +114,7 @@ def test_data_are_loaded_as_soon_as_the_pool_has_room(visit, wait_until, monkeyp
 def test_a_visitor_who_finds_the_pool_full_gets_the_page_all_the_same(wait_until, monkeypatch):
     library.shelf.clear()
     with monkeypatch.context() as full:
-        full.setattr("app.runs.pool.MAX_WORKERS", 0)
+        full.setattr("solverscope.app.runs.pool.MAX_WORKERS", 0)
         page = Page(SMALL)
         page.session.tick()
         assert "try again in a minute" in page.problem.card.object
@@ -125,7 +125,7 @@ def test_a_visitor_who_finds_the_pool_full_gets_the_page_all_the_same(wait_until
 def test_another_choice_while_the_pool_is_full_is_the_one_that_is_loaded(visit, wait_until, monkeypatch):
     page = visit(**SMALL)
     with monkeypatch.context() as full:
-        full.setattr("app.runs.pool.MAX_PER_SHARE", 0)
+        full.setattr("solverscope.app.runs.pool.MAX_PER_SHARE", 0)
         for id in ("synthetic-text", "digits"):
             page.problem.data.value = id
     loaded(page, wait_until)
@@ -139,7 +139,7 @@ def test_what_cannot_be_loaded_is_not_tried_again_and_again(visit, wait_until, m
         tried.append(how)
         raise MemoryError
 
-    monkeypatch.setattr("app.runs.library.load", load)
+    monkeypatch.setattr("solverscope.app.runs.library.load", load)
     page.problem.data.value = "digits"
     wait_until(lambda: (page.session.tick(), page.problem.error)[1])
     page.session.tick()

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.page.page import Page
-from solvers.problems.point import Point
+from solverscope.app.page.page import Page
+from solverscope.solvers.problems.point import Point
 from tests.app.helpers import press
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "lam": "0.05"}

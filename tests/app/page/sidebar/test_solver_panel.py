@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.page.sidebar import solver_panel
-from app.page.sidebar.solver_panel import SolverPanel
-from app.settings.experiment import MOST_SOLVERS, Experiment
-from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
+from solverscope.app.page.sidebar import solver_panel
+from solverscope.app.page.sidebar.solver_panel import SolverPanel
+from solverscope.app.settings.experiment import MOST_SOLVERS, Experiment
+from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
 
 PROBLEM = Recipe("breast-cancer", loss="logistic", penalty="l1")
 

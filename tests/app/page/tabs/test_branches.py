@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.page.tabs.branches import SAME
-from app.runs.past import PastRun
-from solvers import Trace
+from solverscope.app.page.tabs.branches import SAME
+from solverscope.app.runs.past import PastRun
+from solverscope.solvers import Trace
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.page.tabs.paper_chooser import PaperChooser
-from app.papers import papers
-from app.sweep.spec import Spec
-from app.sweep.watched import Watched
+from solverscope.app.page.tabs.paper_chooser import PaperChooser
+from solverscope.app.papers import papers
+from solverscope.app.sweep.spec import Spec
+from solverscope.app.sweep.watched import Watched
 
 
 @pytest.fixture

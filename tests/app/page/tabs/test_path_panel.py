@@ -13,15 +13,14 @@ import pytest
 from bokeh.models import Scatter
 from bokeh.plotting import figure
 
-import datasets
-import solvers
-from app import looks
-from app.page.tabs import path_panel
-from app.page.tabs.path_panel import PathPanel
-from app.settings.experiment import Experiment
-from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
-from app.views.path import lam_path
-from solvers import Trace
+from solverscope import datasets, solvers
+from solverscope.app import looks
+from solverscope.app.page.tabs import path_panel
+from solverscope.app.page.tabs.path_panel import PathPanel
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
+from solverscope.app.views.path import lam_path
+from solverscope.solvers import Trace
 from tests.app.helpers import glyphs, stage
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "tol": "1e-6"}
@@ -101,7 +100,7 @@ def test_what_cannot_be_traced_is_said_in_a_sentence(session, panel, wait_until)
 
 
 def test_a_full_pool_is_said_in_a_sentence(session, panel, monkeypatch):
-    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", 0)
+    monkeypatch.setattr("solverscope.app.runs.pool.MAX_PER_SHARE", 0)
     tab = panel(setting("fista-ls"))
     tab.press()
     assert "runs are alive: stop some" in tab.said.object

@@ -8,20 +8,20 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-import solvers
-from app import theme, views
-from app.page.page import Page
-from app.page.session import Session
-from app.page.tabs.runs_panel import MOST_SHOWN, RunsPanel
-from app.runs import benchopt
-from app.runs.archive import Limits
-from app.runs.history import History
-from app.runs.live import LiveRun
-from app.runs.past import PastRun
-from app.runs.pool import RunPool
-from app.serving.access import Rights
-from app.settings.experiment import Experiment
-from solvers import Trace
+from solverscope import solvers
+from solverscope.app import theme, views
+from solverscope.app.page.page import Page
+from solverscope.app.page.session import Session
+from solverscope.app.page.tabs.runs_panel import MOST_SHOWN, RunsPanel
+from solverscope.app.runs import benchopt
+from solverscope.app.runs.archive import Limits
+from solverscope.app.runs.history import History
+from solverscope.app.runs.live import LiveRun
+from solverscope.app.runs.past import PastRun
+from solverscope.app.runs.pool import RunPool
+from solverscope.app.serving.access import Rights
+from solverscope.app.settings.experiment import Experiment
+from solverscope.solvers import Trace
 from tests.app.helpers import hint, stage, text
 
 

@@ -6,12 +6,12 @@ import pytest
 from bokeh.document import Document
 from panel.models.esm import DataEvent
 
-import solvers
-from app import views
-from app.page.tabs.tab_bar import MORE, PLUGINS, STORY, UNUSED, TabBar, used_by
-from app.settings.recipe import Recipe
-from app.stories import stories
-from app.views import GROUPS, TABS, View
+from solverscope import solvers
+from solverscope.app import views
+from solverscope.app.page.tabs.tab_bar import MORE, PLUGINS, STORY, UNUSED, TabBar, used_by
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.stories import stories
+from solverscope.app.views import GROUPS, TABS, View
 
 
 @pytest.fixture

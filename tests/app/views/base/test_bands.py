@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from bokeh.models import Line, VArea
 
-from app.views import Convergence, Sparsity
-from app.views.base.bands import band, families
-from app.views.base.curves import Curves
-from app.views.bundle.cutting_planes import Bounds
-from solvers import Trace
+from solverscope.app.views import Convergence, Sparsity
+from solverscope.app.views.base.bands import band, families
+from solverscope.app.views.base.curves import Curves
+from solverscope.app.views.bundle.cutting_planes import Bounds
+from solverscope.solvers import Trace
 
 
 def run(
@@ -120,7 +120,7 @@ def test_a_band_is_not_computed_again_for_nothing(monkeypatch):
     traces = [run(f"mine ({k})", [4.0, 2.0, 1.0]) for k in (1, 2)]
     plot = Convergence(traces)
     calls = []
-    monkeypatch.setattr("app.views.base.bands.band", lambda *given, **axes: calls.append(1) or {})
+    monkeypatch.setattr("solverscope.app.views.base.bands.band", lambda *given, **axes: calls.append(1) or {})
     plot.update()
     assert calls == []
     assert isinstance(plot.curves, Curves)

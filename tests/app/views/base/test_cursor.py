@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.views.base.cursor import Cursor
-from solvers import Trace
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import Trace
 
 
 def trace(label: str, iterations: int = 3) -> Trace:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from bokeh.plotting import figure
 
-from app import views
-from app.views.base.elements import NotDrawn, overlay
+from solverscope.app import views
+from solverscope.app.views.base.elements import NotDrawn, overlay
 
 #: A sweep has outcomes, not runs: see its own test.
 DRAWN = [view for view in (*views.ABOVE_TABS, *views.TABS.values()) if view is not views.Sweep]

@@ -7,10 +7,10 @@ import io
 
 import panel as pn
 
-from app.views import Table
-from app.views.base.exports import FORMS, CopyButtons, as_csv, as_latex, as_markdown
-from app.views.compare.summary import HEADS, cells
-from solvers import Trace
+from solverscope.app.views import Table
+from solverscope.app.views.base.exports import FORMS, CopyButtons, as_csv, as_latex, as_markdown
+from solverscope.app.views.compare.summary import HEADS, cells
+from solverscope.solvers import Trace
 
 ROWS = [
     ['a,"b"|_1&2%', "converged", 1 / 3, 12, None],

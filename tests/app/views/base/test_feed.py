@@ -7,8 +7,8 @@ import pytest
 from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 
-from app.views.base.feed import FEW, POINTS, Feed, known, positive, shaded
-from solvers import Trace
+from solverscope.app.views.base.feed import FEW, POINTS, Feed, known, positive, shaded
+from solverscope.solvers import Trace
 
 
 def grow(trace: Trace, count: int) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-import datasets
-import solvers
-from app import theme, views
-from app.views.base.help import FIGURES, LINE, Help, formula
-from app.views.base.view import View
-from app.views.convergence.any_field import NUMBERS, Record
-from app.views.path.lam_path import PLOTS
+from solverscope import datasets, solvers
+from solverscope.app import theme, views
+from solverscope.app.views.base.help import FIGURES, LINE, Help, formula
+from solverscope.app.views.base.view import View
+from solverscope.app.views.convergence.any_field import NUMBERS, Record
+from solverscope.app.views.path.lam_path import PLOTS
 
 #: Papers, and what numbers are of in them.
 PAPERS = r"Zhong|Blondel|Yu|Mathur and Chakrabarti|Teo|Hsieh|Dolan|Ndiaye"
@@ -29,12 +28,12 @@ def kinds() -> list[type[View]]:
 
     def below(kind: type[View]) -> None:
         for inner in kind.__subclasses__():
-            if inner.__module__.startswith("app.") and getattr(inner, "id", ""):
+            if inner.__module__.startswith("solverscope.app.") and getattr(inner, "id", ""):
                 found[inner] = None
             below(inner)
 
     below(View)
-    return [kind for kind in found if kind.__module__.startswith("app.")]
+    return [kind for kind in found if kind.__module__.startswith("solverscope.app.")]
 
 
 def helps() -> Iterator[tuple[str, Help]]:
@@ -46,7 +45,7 @@ def helps() -> Iterator[tuple[str, Help]]:
 def test_the_views_tell_of_each_of_their_figures_what_it_shows_and_of_no_other(monkeypatch):
     names: list[str] = list(PLOTS)
     styled = theme.styled
-    for place in ("app.theme.styled", "app.theme.plots.styled"):
+    for place in ("solverscope.app.theme.styled", "solverscope.app.theme.plots.styled"):
         monkeypatch.setattr(place, lambda fig, name: (names.append(name), styled(fig, name))[1])
     for kind in kinds():
         kind()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from bokeh.models import Scatter
 
-from app.views import Convergence
-from app.views.base.phases import Span, spans, turns
-from solvers import Trace
+from solverscope.app.views import Convergence
+from solverscope.app.views.base.phases import Span, spans, turns
+from solverscope.solvers import Trace
 from tests.app.helpers import glyphs
 
 ROUNDS = [("fine", 0)] * 3 + [("coarse", 0)] * 2 + [("fine", 1)] + [("patch-up", 1)] * 2

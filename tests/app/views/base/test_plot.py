@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
 
-from app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
-from app.views.base.cursor import Cursor
-from app.views.base.plot import AXES, X_AXES, RunPlot, share_axis
-from app.views.bundle.cutting_planes import Bounds
-from app.views.compare.benchopt_curves import BenchoptCurves
-from app.views.compare.rule_race import Mistakes
-from app.views.playground.playground import Heights
+from solverscope.app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.base.plot import AXES, X_AXES, RunPlot, share_axis
+from solverscope.app.views.bundle.cutting_planes import Bounds
+from solverscope.app.views.compare.benchopt_curves import BenchoptCurves
+from solverscope.app.views.compare.rule_race import Mistakes
+from solverscope.app.views.playground.playground import Heights
 from tests.app.helpers import click, curves, drawn, mark, pointer
 
 PLOTS = [Convergence, Sparsity, Record, Rate, Accuracy]

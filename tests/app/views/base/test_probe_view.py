@@ -8,12 +8,12 @@ from weakref import ref
 import numpy as np
 import pytest
 
-import solvers
-from app import theme, views
-from app.views import TABS, Cursor, ProbeView, View
-from app.views.base.drawn import Drawn
-from solvers import Iterate, Probe, Trace
-from solvers.probes.probe import ProbeStore
+from solverscope import solvers
+from solverscope.app import theme, views
+from solverscope.app.views import TABS, Cursor, ProbeView, View
+from solverscope.app.views.base.drawn import Drawn
+from solverscope.solvers import Iterate, Probe, Trace
+from solverscope.solvers.probes.probe import ProbeStore
 
 DOUBLE = Probe("double", lambda iterate: None if iterate.iteration < 2 else {"w": 2.0 * iterate.w})
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app import theme, views
-from app.views import Cursor
-from solvers import Trace
+from solverscope.app import theme, views
+from solverscope.app.views import Cursor
+from solverscope.solvers import Trace
 from tests.app.helpers import note
 
 #: Views that draw something of the iterate under the cursor.

@@ -7,14 +7,13 @@ import functools
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.views import Bundle, Cursor, Playground
-from app.views.bundle import cut_section as section_module
-from app.views.bundle.cut_section import CutSection
-from app.views.bundle.cut_weights import LINES, first_seen, picture
-from solvers import CUTS, PLANE, Run, Stopping, Trace
-from solvers.probes import cut_models as cuts_module
+from solverscope import datasets, solvers
+from solverscope.app.views import Bundle, Cursor, Playground
+from solverscope.app.views.bundle import cut_section as section_module
+from solverscope.app.views.bundle.cut_section import CutSection
+from solverscope.app.views.bundle.cut_weights import LINES, first_seen, picture
+from solverscope.solvers import CUTS, PLANE, Run, Stopping, Trace
+from solverscope.solvers.probes import cut_models as cuts_module
 from tests.app.helpers import curves, drawn, hint, lines, said
 from tests.solvers.helpers import toy_problem
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.views import PastRuns
-from solvers import Trace
+from solverscope.app.views import PastRuns
+from solverscope.solvers import Trace
 
 
 def test_a_line_tells_lambda_where_it_was_changed_and_a_file_by_its_name():

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from app.views import Race
-from app.views.base.cursor import Cursor
-from solvers import Trace
+from solverscope.app.views import Race
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import Trace
 from tests.app.helpers import note, text
 
 

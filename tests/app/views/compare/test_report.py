@@ -6,8 +6,8 @@ import re
 
 from bokeh.document import Document
 
-from app.views import Convergence, Sparsity
-from app.views.compare.report import Section, report
+from solverscope.app.views import Convergence, Sparsity
+from solverscope.app.views.compare.report import Section, report
 
 
 def made(traces):

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-import solvers
-from app.views import RuleRace
-from app.views.base.cursor import Cursor
-from app.views.base.run_events import returns
-from solvers import SHRINKING, Trace
+from solverscope import solvers
+from solverscope.app.views import RuleRace
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.base.run_events import returns
+from solverscope.solvers import SHRINKING, Trace
 from tests.app.helpers import figures
 from tests.solvers.methods.test_working_sets import correlated
 

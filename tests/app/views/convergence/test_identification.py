@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-import solvers
-from app.views import Convergence
-from app.views.base.cursor import Cursor
-from app.views.convergence.identification import Aways, nearest
-from solvers import SUPPORT, WEIGHTS, Trace
-from solvers.probes import probe
+from solverscope import solvers
+from solverscope.app.views import Convergence
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.convergence.identification import Aways, nearest
+from solverscope.solvers import SUPPORT, WEIGHTS, Trace
+from solverscope.solvers.probes import probe
 from tests.app.helpers import drawn
 from tests.solvers.methods.test_working_sets import correlated
 

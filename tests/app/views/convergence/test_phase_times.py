@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import datasets
-import solvers
-from app.views import Cursor, PhaseTimes
-from app.views.convergence.phase_times import COLUMNS, MOST, TURNS, parts, sums, table
-from solvers import FIELDS, Trace
+from solverscope import datasets, solvers
+from solverscope.app.views import Cursor, PhaseTimes
+from solverscope.app.views.convergence.phase_times import COLUMNS, MOST, TURNS, parts, sums, table
+from solverscope.solvers import FIELDS, Trace
 from tests.app.helpers import drawn, text
 
 #: Phase, round and CPU seconds of the iterates of a run in two rounds.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.page.page import Page
-from app.views import Rate
-from solvers import Probe, Trace
-from solvers.methods.iterate import Iterate
-from solvers.probes.probe import ProbeStore
+from solverscope.app.page.page import Page
+from solverscope.app.views import Rate
+from solverscope.solvers import Probe, Trace
+from solverscope.solvers.methods.iterate import Iterate
+from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import curves
 
 

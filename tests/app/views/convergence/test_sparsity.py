@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.page.cursor_bar import marks
-from app.views import EventLog, Sparsity
-from solvers import ACTIVE, Iterate, Trace
-from solvers.probes.probe import ProbeStore
+from solverscope.app.page.cursor_bar import marks
+from solverscope.app.views import EventLog, Sparsity
+from solverscope.solvers import ACTIVE, Iterate, Trace
+from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import curves, drawn
 
 START = ("epoch-start", "memory-cleared")

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from app.views import Algorithm
-from app.views.log.algorithm import typeset
-from solvers import SOLVERS, Trace, pseudocode
+from solverscope.app.views import Algorithm
+from solverscope.app.views.log.algorithm import typeset
+from solverscope.solvers import SOLVERS, Trace, pseudocode
 from tests.app.helpers import text
 
 RECORDS = [

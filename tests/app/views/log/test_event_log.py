@@ -5,10 +5,10 @@ from __future__ import annotations
 import panel as pn
 import pytest
 
-from app.views import Cursor, EventLog
-from app.views.base.run_events import FAILED_SEARCH, MANY_TRIALS, TROUBLE, run_events
-from app.views.log.event_log import MOST, EventList
-from solvers import Trace
+from solverscope.app.views import Cursor, EventLog
+from solverscope.app.views.base.run_events import FAILED_SEARCH, MANY_TRIALS, TROUBLE, run_events
+from solverscope.app.views.log.event_log import MOST, EventList
+from solverscope.solvers import Trace
 from tests.app.helpers import text
 
 

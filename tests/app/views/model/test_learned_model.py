@@ -7,13 +7,12 @@ import pytest
 from bokeh.models import CustomJSHover
 from bokeh.plotting import figure
 
-import datasets
-import solvers
-from app import views
-from app.views.model.learned_model import listed, predictions
-from app.views.model.model_figures import Pictures, Transitions
-from datasets.names import LazyNames, pair, with_products
-from solvers import LEARNED, Names
+from solverscope import datasets, solvers
+from solverscope.app import views
+from solverscope.app.views.model.learned_model import listed, predictions
+from solverscope.app.views.model.model_figures import Pictures, Transitions
+from solverscope.datasets.names import LazyNames, pair, with_products
+from solverscope.solvers import LEARNED, Names
 from tests.app.helpers import drawn, figures, in_sight, text
 
 

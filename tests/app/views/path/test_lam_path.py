@@ -11,14 +11,13 @@ from bokeh.document import Document
 from bokeh.io.doc import patch_curdoc
 from bokeh.models import SaveTool
 
-import datasets
-import solvers
-from app import looks, theme
-from app.menu import Menu
-from app.views import Path
-from app.views.path.lam_path import grouped, table
-from app.views.path.path_plots import PLOTS, TRACED
-from solvers import Names, Trace
+from solverscope import datasets, solvers
+from solverscope.app import looks, theme
+from solverscope.app.menu import Menu
+from solverscope.app.views import Path
+from solverscope.app.views.path.lam_path import grouped, table
+from solverscope.app.views.path.path_plots import PLOTS, TRACED
+from solverscope.solvers import Names, Trace
 
 
 def solution(lam, nnz, *, label="a", loss="multiclass-logistic", outputs=2, w=None, **result):

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from bokeh.events import RangesUpdate
 
-import datasets
-import solvers
-from app.views import Cursor, Playground
-from app.views.playground.playground_landscape import Landscape, Window
-from app.views.playground.playground_marks import Marks
-from solvers import PLANE, Iterate, Run, Stopping, Trace
+from solverscope import datasets, solvers
+from solverscope.app.views import Cursor, Playground
+from solverscope.app.views.playground.playground_landscape import Landscape, Window
+from solverscope.app.views.playground.playground_marks import Marks
+from solverscope.solvers import PLANE, Iterate, Run, Stopping, Trace
 from tests.app.helpers import click, curves, happen, said, text
 from tests.solvers.helpers import toy_problem
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.views import Memory
-from app.views.base.cursor import Cursor
-from solvers import MEMORY, Iterate, Trace
-from solvers.parts.memory import PairMemory
-from solvers.probes.probe import ProbeStore
+from solverscope.app.views import Memory
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import MEMORY, Iterate, Trace
+from solverscope.solvers.parts.memory import PairMemory
+from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import curves, drawn, figures, in_sight, lines, said
 
 D = 6

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app.views import LineSearch
-from app.views.base.cursor import Cursor
-from solvers import LINE, Iterate
-from solvers.parts.linesearch import Search
-from solvers.probes.probe import ProbeStore
+from solverscope import datasets, solvers
+from solverscope.app.views import LineSearch
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.solvers import LINE, Iterate
+from solverscope.solvers.parts.linesearch import Search
+from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import said
 from tests.solvers.helpers import searched
 

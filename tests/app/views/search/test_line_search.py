@@ -11,14 +11,13 @@ import panel as pn
 import panel_material_ui as pmui
 import pytest
 
-import datasets
-import solvers
-from app import theme
-from app.views import LineSearch
-from app.views.base.cursor import Cursor
-from app.views.search import line_search as module
-from solvers import LINE, WEIGHTS, Run, Stopping, Trace
-from solvers.probes import search_lines as lines
+from solverscope import datasets, solvers
+from solverscope.app import theme
+from solverscope.app.views import LineSearch
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.search import line_search as module
+from solverscope.solvers import LINE, WEIGHTS, Run, Stopping, Trace
+from solverscope.solvers.probes import search_lines as lines
 from tests.app.helpers import in_sight, said
 from tests.solvers.helpers import HOUSE, MAKERS
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.views import Cursor
-from app.views.search import trials as module
-from app.views.search.trials import Trials, bars
-from solvers import Trace
+from solverscope.app.views import Cursor
+from solverscope.app.views.search import trials as module
+from solverscope.app.views.search.trials import Trials, bars
+from solverscope.solvers import Trace
 from tests.app.helpers import click, drawn
 
 

@@ -8,16 +8,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-import solvers
-from app import theme
-from app.views import Shrinking
-from app.views.base.cursor import Cursor
-from app.views.base.run_events import returns
-from app.views.base.states import NONZERO, OUT, PROVED, RETURNED, SHRUNK, states
-from app.views.shrinking.why_it_left import WhyLeft, block_states
-from app.views.shrinking.why_it_left import tests as course_of
-from solvers import ACTIVE, SHRINKING, Trace
-from solvers.parts.rules import RULES
+from solverscope import solvers
+from solverscope.app import theme
+from solverscope.app.views import Shrinking
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.base.run_events import returns
+from solverscope.app.views.base.states import NONZERO, OUT, PROVED, RETURNED, SHRUNK, states
+from solverscope.app.views.shrinking.why_it_left import WhyLeft, block_states
+from solverscope.app.views.shrinking.why_it_left import tests as course_of
+from solverscope.solvers import ACTIVE, SHRINKING, Trace
+from solverscope.solvers.parts.rules import RULES
 from tests.app.helpers import drawn, figures, said, text
 from tests.solvers.helpers import multiclass
 from tests.solvers.methods.test_working_sets import correlated

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.views import RowSparsity
-from app.views.base.cursor import Cursor
-from app.views.shrinking.row_moves import Moves
-from app.views.shrinking.row_sparsity import FAINT, RowShare
-from solvers import Iterate, Names, Probe, Trace
-from solvers.probes.probe import ProbeStore
+from solverscope.app.views import RowSparsity
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.shrinking.row_moves import Moves
+from solverscope.app.views.shrinking.row_sparsity import FAINT, RowShare
+from solverscope.solvers import Iterate, Names, Probe, Trace
+from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import curves, drawn, in_sight, mark, said
 
 #: Rows that are not zero at each iterate, with their weights.

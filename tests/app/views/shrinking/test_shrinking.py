@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from bokeh.models import Image
 
-import solvers
-from app import theme
-from app.views import Shrinking
-from app.views.base.cursor import Cursor
-from app.views.base.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
-from app.views.shrinking.shrinking import GROUPS
-from app.views.shrinking.working_set_map import LINES, WorkingSetMap, edges_of
-from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
-from solvers.methods.prox_qn import ShrinkTest
-from solvers.probes.probe import ProbeStore
-from solvers.problems.products.working_set import WorkingSet
+from solverscope import solvers
+from solverscope.app import theme
+from solverscope.app.views import Shrinking
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.base.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
+from solverscope.app.views.shrinking.shrinking import GROUPS
+from solverscope.app.views.shrinking.working_set_map import LINES, WorkingSetMap, edges_of
+from solverscope.solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
+from solverscope.solvers.methods.prox_qn import ShrinkTest
+from solverscope.solvers.probes.probe import ProbeStore
+from solverscope.solvers.problems.products.working_set import WorkingSet
 from tests.app.helpers import click, drawn, figures, glyphs, in_sight, lines, said, text
 from tests.solvers.helpers import binary, multiclass
 
@@ -191,7 +191,7 @@ def test_a_huge_problem_is_mapped_without_a_vector_of_its_length():
 
 
 def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace, monkeypatch):
-    monkeypatch.setattr("app.views.shrinking.working_set_map.LINES", 2)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.LINES", 2)
     view = at(trace, 4).map
     assert picture(view).shape[0] == 2
     assert RETURNED in picture(view)[:, 4]
@@ -199,14 +199,14 @@ def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace
 
 
 def test_a_click_on_a_group_picks_a_weight_of_the_colour_that_was_clicked(trace, monkeypatch):
-    monkeypatch.setattr("app.views.shrinking.working_set_map.LINES", 1)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.LINES", 1)
     view = at(trace, 4)
     click(view.map.figure, 4.5, 0.5)
     assert view.why.weight == 5, "painted as back, and it is the one that came back"
 
 
 def test_those_that_came_back_are_shown_whatever_the_sample(trace, monkeypatch):
-    monkeypatch.setattr("app.views.shrinking.working_set_map.SAMPLED", 1)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.SAMPLED", 1)
     view = at(trace, 4).map
     assert 5 in shown(view)
     texts = view.figure.yaxis[0].major_label_overrides
@@ -342,7 +342,7 @@ def test_rows_of_the_map_are_named_by_their_first_weight(trace, monkeypatch):
     view = at(trace, 4).map
     assert named(view) == ["abcdefgh"[j] for j in weights]
     assert drawn(view.figure, "names").data["until"] == [4]
-    monkeypatch.setattr("app.views.shrinking.working_set_map.LINES", 2)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.LINES", 2)
     assert named(at(trace, 4).map) == ["abcdefgh"[weights[0]], f"{'abcdefgh'[weights[1]]} and 2 more"]
 
 

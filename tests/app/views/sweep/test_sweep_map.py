@@ -8,8 +8,8 @@ import pytest
 from bokeh.models import Rect
 from bokeh.plotting import figure
 
-from app.views import Sweep
-from app.views.sweep.sweep_figures import Chosen, Outcome, over_lam, profiles
+from solverscope.app.views import Sweep
+from solverscope.app.views.sweep.sweep_figures import Chosen, Outcome, over_lam, profiles
 from tests.app.helpers import click, drawn, figures, glyphs, text
 
 #: Seconds to the gap of two solvers on three problems; None: not reached.

@@ -10,19 +10,19 @@ import panel as pn
 import pytest
 from bokeh.models import ColumnDataSource
 
-import solvers
-from app import theme
-from app.menu import LineMenu
-from app.views import Cursor, Trajectories
-from app.views.trajectories import trajectory_lines
-from app.views.trajectories import weight_trajectories as module
-from app.views.trajectories.trajectory_clusters import COLORED, Grouping
-from app.views.trajectories.trajectory_history import ROWS, History
-from app.views.trajectories.trajectory_lines import COLORS
-from datasets.names import LazyNames
-from solvers import TRAJECTORIES, Iterate, Names, Trace
-from solvers.probes import trajectories as followed
-from solvers.probes.probe import ProbeStore
+from solverscope import solvers
+from solverscope.app import theme
+from solverscope.app.menu import LineMenu
+from solverscope.app.views import Cursor, Trajectories
+from solverscope.app.views.trajectories import trajectory_lines
+from solverscope.app.views.trajectories import weight_trajectories as module
+from solverscope.app.views.trajectories.trajectory_clusters import COLORED, Grouping
+from solverscope.app.views.trajectories.trajectory_history import ROWS, History
+from solverscope.app.views.trajectories.trajectory_lines import COLORS
+from solverscope.datasets.names import LazyNames
+from solverscope.solvers import TRAJECTORIES, Iterate, Names, Trace
+from solverscope.solvers.probes import trajectories as followed
+from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import click, said
 
 WORDS = ("wheat", "corn", "oil", "gas", "tax", "bank")

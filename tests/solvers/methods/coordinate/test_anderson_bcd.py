@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods.coordinate.anderson_bcd import extrapolated
-from solvers.parts.rules import RULES
-from solvers.problems.lipschitz import block_constants
+from solverscope import solvers
+from solverscope.solvers.methods.coordinate.anderson_bcd import extrapolated
+from solverscope.solvers.parts.rules import RULES
+from solverscope.solvers.problems.lipschitz import block_constants
 from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import LOSSES, minimum

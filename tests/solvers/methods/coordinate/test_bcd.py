@@ -5,11 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.declare import Trait
-from solvers.methods.coordinate import bcd
-from solvers.problems.lipschitz import block_constants
+from solverscope import datasets, solvers
+from solverscope.solvers.declare import Trait
+from solverscope.solvers.methods.coordinate import bcd
+from solverscope.solvers.problems.lipschitz import block_constants
 from tests.solvers.helpers import MAKERS, dense_of, losses_with, problem_of
 from tests.solvers.oracles import LOSSES, Oracle
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import solvers
-from solvers import ACTIVE
-from solvers.methods.coordinate import crf_bcd as module
+from solverscope import solvers
+from solverscope.solvers import ACTIVE
+from solverscope.solvers.methods.coordinate import crf_bcd as module
 from tests.solvers.helpers import MAKERS, problem_of
 
 KINDS = ["binary", "multiclass", "sequences", "tree"]

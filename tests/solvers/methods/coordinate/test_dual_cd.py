@@ -6,9 +6,9 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import solvers
-from solvers.methods.coordinate.dual_kernels import project, project_pairs, shuffle
-from solvers.probes.subsets import known_members
+from solverscope import solvers
+from solverscope.solvers.methods.coordinate.dual_kernels import project, project_pairs, shuffle
+from solverscope.solvers.probes.subsets import known_members
 from tests.solvers.convex import Program
 from tests.solvers.helpers import Data, Part, binary, dense_of, multiclass, multilabel
 
@@ -67,8 +67,8 @@ def test_shrinking_leaves_variables_out_and_brings_all_back():
 @pytest.mark.parametrize("n", [2, 50, 203])
 def test_neighbours_together_are_all_visited_once_a_pass(n, monkeypatch):
     """Rows that share no feature: one pass over all solves for each variable."""
-    monkeypatch.setattr("solvers.methods.coordinate.dual_cd.CACHE", 0)
-    monkeypatch.setattr("solvers.methods.coordinate.dual_cd.NEAR", 100)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.CACHE", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.NEAR", 100)
     y = np.where(np.arange(n) % 2, 1, -1)
     problem = solvers.make_problem(np.eye(n), y, loss="binary-hinge", penalty="l2", lam=0.1 / n)
     for seed in range(5):
@@ -78,7 +78,7 @@ def test_neighbours_together_are_all_visited_once_a_pass(n, monkeypatch):
 
 
 def test_neighbours_together_reach_the_same_optimum_by_other_iterates(monkeypatch):
-    monkeypatch.setattr("solvers.methods.coordinate.dual_cd.CACHE", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.CACHE", 0)
     data = binary(n=400, seed=2)
     _, together = solved(data, "binary-hinge")
     _, apart = solved(data, "binary-hinge", neighbours=False)
@@ -91,7 +91,7 @@ def test_neighbours_together_reach_the_same_optimum_by_other_iterates(monkeypatc
 def test_rows_that_are_read_ahead_change_no_iterate(storage, monkeypatch):
     data = binary(n=203, storage=storage, seed=2)
     _, ahead = solved(data, "binary-hinge")
-    monkeypatch.setattr("solvers.methods.coordinate.dual_cd.AHEAD", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.AHEAD", 0)
     _, apart = solved(data, "binary-hinge")
     np.testing.assert_array_equal(ahead.objective, apart.objective)
     np.testing.assert_array_equal(ahead.passes, apart.passes)

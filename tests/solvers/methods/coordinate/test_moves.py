@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers.methods.coordinate.moves import Moves, least
-from solvers.problems.losses.feature_columns import ColumnData
+from solverscope import datasets, solvers
+from solverscope.solvers.methods.coordinate.moves import Moves, least
+from solverscope.solvers.problems.losses.feature_columns import ColumnData
 from tests.solvers.helpers import MAKERS, problem_of
 
 

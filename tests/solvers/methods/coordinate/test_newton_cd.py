@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods.coordinate.newton_cd import _Model
-from solvers.methods.coordinate.newton_kernels import promised
-from solvers.methods.working_sets import Selection
-from solvers.parts.rules import RULES
+from solverscope import solvers
+from solverscope.solvers.methods.coordinate.newton_cd import _Model
+from solverscope.solvers.methods.coordinate.newton_kernels import promised
+from solverscope.solvers.methods.working_sets import Selection
+from solverscope.solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, dense_of, problem_of
 from tests.solvers.oracles import PENALTIES as SHARES
 from tests.solvers.oracles import Oracle, row_violation
@@ -67,11 +67,11 @@ def test_sweeps_of_one_call_are_those_of_a_call_each(kind, monkeypatch):
     together = solvers.solve(problem, solver, tol=1e-9)
     assert together.inner_iterations.max() > 3
     for entries in (1, problem.design.nnz * problem.design.n_outputs):
-        monkeypatch.setattr("solvers.methods.coordinate.newton_cd.CHUNK", entries)
+        monkeypatch.setattr("solverscope.solvers.methods.coordinate.newton_cd.CHUNK", entries)
         alone = solvers.solve(problem, solver, tol=1e-9)
         np.testing.assert_array_equal(alone.inner_iterations, together.inner_iterations)
         np.testing.assert_array_equal(alone.objective, together.objective)
-    monkeypatch.setattr("solvers.methods.coordinate.newton_cd.CHEAP", 100.0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.newton_cd.CHEAP", 100.0)
     strict = solvers.solve(problem, solver, tol=1e-9)
     assert strict.inner_iterations.sum() / len(strict) > together.inner_iterations.sum() / len(together)
     assert len(strict) <= len(together)

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-import datasets
-import solvers
-from solvers.methods.descent.clustered import Clustered
-from solvers.problems.coarse import coarse_problem
-from solvers.problems.problem import FEW
+from solverscope import datasets, solvers
+from solverscope.solvers.methods.descent.clustered import Clustered
+from solverscope.solvers.problems.coarse import coarse_problem
+from solverscope.solvers.problems.problem import FEW
 from tests.solvers.helpers import MAKERS, binary
 
 IDS = ("clustered-lbfgs", "clustered-bfgs")
@@ -281,7 +280,7 @@ def test_a_run_rehearses_before_its_clock_starts(monkeypatch):
         met.append(problem.loss.n_instances)
         return coarse_problem(problem, *rest, **options)
 
-    monkeypatch.setattr("solvers.methods.descent.clustered.coarse_problem", coarse)
+    monkeypatch.setattr("solverscope.solvers.methods.descent.clustered.coarse_problem", coarse)
     trace = solvers.solve(cancer(), solvers.make_solver("clustered-lbfgs"), max_iter=2)
     assert met == [FEW]
     assert len(trace) == 3

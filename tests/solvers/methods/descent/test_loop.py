@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers import Ending
-from solvers.methods.descent.loop import Descent, each
-from solvers.methods.descent.progress import Progress
-from solvers.methods.descent.rules import (
+from solverscope import solvers
+from solverscope.solvers import Ending
+from solverscope.solvers.methods.descent.loop import Descent, each
+from solverscope.solvers.methods.descent.progress import Progress
+from solverscope.solvers.methods.descent.rules import (
     Armijo,
     DirectionFinding,
     Exact,
@@ -19,10 +19,10 @@ from solvers.methods.descent.rules import (
     Wolfe,
     one_subgradient,
 )
-from solvers.parts.direction import Direction
-from solvers.parts.inverse import DenseInverse, Identity
-from solvers.parts.linesearch import Found, Search, unsearched
-from solvers.parts.memory import PairMemory
+from solverscope.solvers.parts.direction import Direction
+from solverscope.solvers.parts.inverse import DenseInverse, Identity
+from solverscope.solvers.parts.linesearch import Found, Search, unsearched
+from solverscope.solvers.parts.memory import PairMemory
 from tests.solvers.helpers import binary, multiclass
 
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import solvers
-from solvers.methods.descent.progress import LITTLE, WINDOW, Progress
+from solverscope import solvers
+from solverscope.solvers.methods.descent.progress import LITTLE, WINDOW, Progress
 from tests.solvers.helpers import binary
 
 

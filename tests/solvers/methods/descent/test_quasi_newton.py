@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-import solvers
+from solverscope import solvers
 from tests.solvers.helpers import MAKERS, binary, multiclass
 from tests.solvers.oracles import Oracle
 

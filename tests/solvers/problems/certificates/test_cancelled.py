@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems.certificates.certificate import duality_gap
+from solverscope import solvers
+from solverscope.solvers.problems.certificates.certificate import duality_gap
 from tests.solvers.helpers import MAKERS, dense_of
 
 pytestmark = pytest.mark.skipif(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import solvers
-from solvers import duality_gap, lower_bound
-from solvers.problems.point import Drift, Point
+from solverscope import solvers
+from solverscope.solvers import duality_gap, lower_bound
+from solverscope.solvers.problems.point import Drift, Point
 from tests.solvers.helpers import MAKERS, chains
 
 KINDS = {

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import solvers
-from solvers.declare import Trait
-from solvers.problems.certificates.sphere import Bends, dual_point, gap_and_radius, why_no_sphere
+from solverscope import solvers
+from solverscope.solvers.declare import Trait
+from solverscope.solvers.problems.certificates.sphere import Bends, dual_point, gap_and_radius, why_no_sphere
 from tests.solvers.helpers import MAKERS, dense_of, problem_of
 from tests.solvers.oracles import LOSSES, Oracle
 from tests.solvers.smooth_programs import LOSSES as PROGRAMS

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import solvers
-from solvers.problems.losses.instances import residual_of
-from solvers.problems.scores import Scores
+from solverscope import solvers
+from solverscope.solvers.problems.losses.instances import residual_of
+from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import chains, compiled
 from tests.solvers.problems.losses.test_crf import enumerate_sequences, problem
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.problems.losses import envelope as module
-from solvers.problems.losses.envelope import envelope
+from solverscope.solvers.problems.losses import envelope as module
+from solverscope.solvers.problems.losses.envelope import envelope
 
 
 def segmented(a, b, compute=envelope):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import solvers
-from solvers.declare import Trait
-from solvers.problems.losses import feature_columns, score_rows
-from solvers.problems.losses.feature_columns import ColumnData, column_entries, scratch_for
+from solverscope import solvers
+from solverscope.solvers.declare import Trait
+from solverscope.solvers.problems.losses import feature_columns, score_rows
+from solverscope.solvers.problems.losses.feature_columns import ColumnData, column_entries, scratch_for
 from tests.solvers.helpers import MAKERS, compiled, dense_of, losses_with
 
 row_derivatives = compiled(score_rows.row_derivatives)
@@ -44,7 +44,7 @@ class Columns:
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr("solvers.problems.products.storage.SLAB", 1024)
+    monkeypatch.setattr("solverscope.solvers.problems.products.storage.SLAB", 1024)
 
 
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)

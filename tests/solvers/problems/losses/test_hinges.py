@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-import solvers
-from solvers.problems.scores import Scores
+from solverscope import solvers
+from solverscope.solvers.problems.scores import Scores
 
 M = 4
 MATRIX = "0,1,2,3;1,0,1,2;2,1,0,1;1,1,4,0"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import solvers
-from solvers.compute.team import Team
-from solvers.problems.scores import Scores
+from solverscope import solvers
+from solverscope.solvers.compute.team import Team
+from solverscope.solvers.problems.scores import Scores
 from tests.solvers import oracles
 from tests.solvers.helpers import MAKERS, losses_with
 

@@ -12,10 +12,9 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.metrics import f1_score
 
-import datasets
-import solvers
-from app.plugins import load_file
-from solvers.problems.losses.margin import f1
+from solverscope import datasets, solvers
+from solverscope.app.plugins import load_file
+from solverscope.solvers.problems.losses.margin import f1
 from tests.solvers.helpers import binary, dense_of
 
 PLUGIN = Path(__file__).parents[3] / "app" / "margin_plugin.py"
@@ -98,9 +97,9 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from app.plugins import load_file
+from solverscope.app.plugins import load_file
 load_file(Path(sys.argv[1]))
-import solvers
+from solverscope import solvers
 from numba.core import event
 compiled = event.RecordingListener()
 with event.install_listener("numba:compile", compiled):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, make_dataclass
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems.scores import Scores
+from solverscope import solvers
+from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import binary
 
 pytestmark = pytest.mark.usefixtures("registries")

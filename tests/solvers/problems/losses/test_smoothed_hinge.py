@@ -6,8 +6,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems.scores import Scores
+from solverscope import solvers
+from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import binary, dense_of
 
 WIDTHS = [1e-3, 0.5, 3.0]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import solvers
-from solvers.declare import Trait
-from solvers.problems.lipschitz import block_constants, overall_constant
-from solvers.problems.losses import score_rows
-from solvers.problems.losses.squared_hinge import indicators
+from solverscope import solvers
+from solverscope.solvers.declare import Trait
+from solverscope.solvers.problems.lipschitz import block_constants, overall_constant
+from solverscope.solvers.problems.losses import score_rows
+from solverscope.solvers.problems.losses.squared_hinge import indicators
 from tests.solvers.helpers import MAKERS, Data, Part, compiled, dense_of, multiclass, multilabel, problem_of
 from tests.solvers.oracles import LOSSES
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import datasets
-import solvers
+from solverscope import datasets, solvers
 from tests.solvers.helpers import slopes_after
 
 FORMULAS = {

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, label_ranking_loss
 
-from solvers.problems.metrics.multilabel import fit_thresholds, micro_f1, ranking_loss
+from solverscope.solvers.problems.metrics.multilabel import fit_thresholds, micro_f1, ranking_loss
 
 
 def random_case(seed, n=40, m=4, ties=False):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from solvers.problems.products.working_set import WorkingSet
+from solverscope.solvers.problems.products.working_set import WorkingSet
 
 D, M, TAIL = 6, 4, 3
 SIZE = D * M + TAIL

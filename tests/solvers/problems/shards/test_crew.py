@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-import solvers
-from solvers.problems.shards.crew import Hand, awaited, size_of
+from solverscope import solvers
+from solverscope.solvers.problems.shards.crew import Hand, awaited, size_of
 
 
 class Stub:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from solvers import declare
-from solvers.problems.arrays import from_arrays
-from solvers.problems.shards.sharded import FEW
+from solverscope import datasets, solvers
+from solverscope.solvers import declare
+from solverscope.solvers.problems.arrays import from_arrays
+from solverscope.solvers.problems.shards.sharded import FEW
 from tests.solvers.helpers import binary
 
 PROBLEMS = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from solvers.compute.team import Team
-from solvers.problems.losses.chains import chain_log, chain_packed
-from solvers.problems.losses.crf import ChainCRF
-from solvers.problems.scores import Scores
+from solverscope.solvers.compute.team import Team
+from solverscope.solvers.problems.losses.chains import chain_log, chain_packed
+from solverscope.solvers.problems.losses.crf import ChainCRF
+from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import Part
 
 LENGTHS = (1, 5, 2, 6, 1, 3)

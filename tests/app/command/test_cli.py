@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-import solvers
-from app import plugins
+import solverscope
+from solverscope import datasets, solvers
+from solverscope.app import plugins
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -318,7 +318,7 @@ def test_f_star_that_an_iterate_is_below_ends_nothing_and_is_told(command):
 
 
 def test_kept_f_star_that_an_iterate_is_below_is_solved_for_again(command, monkeypatch, tmp_path):
-    from app.runs import reference
+    from solverscope.app.runs import reference
 
     monkeypatch.setenv("SOLVERSCOPE_HOME", str(tmp_path))
     problem = solvers.make_problem(datasets.load("breast-cancer"))
@@ -354,11 +354,11 @@ def test_sum_is_average_times_the_number_of_instances(command):
 
 
 def test_assets_that_are_missing_are_named(command, monkeypatch, tmp_path):
-    assets = importlib.import_module("app.theme.assets")
+    assets = importlib.import_module("solverscope.app.theme.assets")
     monkeypatch.setattr(assets, "ASSETS", tmp_path)
     assets.asset.cache_clear()
     with pytest.raises(
-        ValueError, match=r"there is no .*pulse\.js.*: install Solverscope from a whole checkout"
+        ValueError, match=r"there is no .*pulse\.js.*: the installation is damaged, so install"
     ):
         assets.asset("pulse.js")
 
@@ -366,12 +366,39 @@ def test_assets_that_are_missing_are_named(command, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["headless", "path", "sweep", "runs", "paper"])
 def test_commands_that_draw_nothing_do_without_panel(name):
     script = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        f"import app.command.{name}\n"
+        "import sys\n"
+        f"import solverscope.app.command.{name}\n"
         "print(sorted({'panel', 'bokeh'} & sys.modules.keys()))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_version_is_that_of_the_package(command):
+    assert command("--version").out == f"solverscope {solverscope.__version__}\n"
+    assert importlib.metadata.version("solverscope") == solverscope.__version__
+    called = [sys.executable, "-m", "solverscope", "--version"]
+    assert subprocess.check_output(called, text=True) == command("--version").out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("swe", ["sweep"]),
+        ("run breast", ["breast-cancer"]),
+        ("path digits --loss multiclass-l", ["multiclass-logistic"]),
+        ("run digits --penalty l1-", ["l1-l2", "l1-linf"]),
+        ("run digits --solver mine=owl", ["mine=owl-qn", "mine=owl-qn-star"]),
+        ("benchopt export mine brea", ["breast-cancer"]),
+        ("run digits --tol 1", []),
+    ],
+)
+def test_a_shell_completes_commands_and_ids(command, monkeypatch, words, found):
+    monkeypatch.setenv("_SOLVERSCOPE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"solverscope {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
+    answer = command()
+    assert (answer.status, answer.out.split(), answer.err) == (0, found, "")
 
 
 @pytest.fixture
@@ -391,7 +418,7 @@ def asked(monkeypatch):
 
 
 def test_serve_binds_to_this_machine_and_passes_the_rest_on(asked, tmp_path):
-    from app.command import cli
+    from solverscope.app.command import cli
 
     plugin = tmp_path / "own.py"
     plugin.write_text("")
@@ -402,7 +429,7 @@ def test_serve_binds_to_this_machine_and_passes_the_rest_on(asked, tmp_path):
 
 @pytest.mark.parametrize("given", [["--public"], ["--args", "--public"]])
 def test_a_server_for_the_public_listens_at_all_addresses(asked, given):
-    from app.command import cli
+    from solverscope.app.command import cli
 
     cli.main(["serve", "--port", "5010", "--host", "desk.lan", *given])
     assert asked[0][2:] == ["--port", "5010", "--args", "--host", "desk.lan", "--public"]
@@ -410,14 +437,14 @@ def test_a_server_for_the_public_listens_at_all_addresses(asked, given):
 
 @pytest.mark.parametrize(("given", "marker"), [(["--port", "5010"], ["--args"]), (["--args"], [])])
 def test_serve_tells_the_page_names_and_memory(asked, given, marker):
-    from app.command import cli
+    from solverscope.app.command import cli
 
     cli.main(["serve", "--memory", "2G", "--host", "desk.lan", *given])
     assert asked[0][4:] == [*given, *marker, "--host", "desk.lan", "--memory", str(2 << 30)]
 
 
 def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
-    from app.command import cli
+    from solverscope.app.command import cli
 
     assert cli.main(["serve", "--memory", "much"]) == 2
     assert "give a size from 64M on, such as 8G" in capsys.readouterr().err
@@ -425,7 +452,7 @@ def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
 
 @pytest.mark.usefixtures("registries")
 def test_serve_reads_own_files_first_and_offers_them_with_the_kind_of_their_labels(asked, tmp_path, capsys):
-    from app.command import cli
+    from solverscope.app.command import cli
 
     rows, tokens, table = tmp_path / "rows.svm", tmp_path / "tokens", tmp_path / "table.csv"
     table.write_text("a,b,label\n1,x,0\n2,y,1\n3,y,2\n")

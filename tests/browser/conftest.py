@@ -22,10 +22,10 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
-from app.page.tabs.tab_bar import MORE, UNUSED, TabBar, group_of
-from app.settings.experiment import Experiment
-from app.stories import stories
-from app.views import TABS
+from solverscope.app.page.tabs.tab_bar import MORE, UNUSED, TabBar, group_of
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.stories import stories
+from solverscope.app.views import TABS
 from tests.waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +103,8 @@ class Server:
         home: Path,
         port: int = 0,
         arguments: Sequence[str] = (),
-        program: Sequence[str] = (str(Path(sys.executable).parent / "panel"),),
+        program: Sequence[str] = (str(Path(sys.executable).parent / "panel"), "serve", "app"),
+        cwd: Path = ROOT,
     ) -> None:
         with socket.socket() as free:
             free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -112,8 +113,8 @@ class Server:
         self.log = log
         self._file = log.open("w")
         self.process = subprocess.Popen(
-            [*program, "serve", "app", "--port", str(self.port), *arguments],
-            cwd=ROOT,
+            [*program, "--port", str(self.port), *arguments],
+            cwd=cwd,
             stdout=self._file,
             stderr=subprocess.STDOUT,
             env={**os.environ, "SOLVERSCOPE_HOME": str(home), "PYTHONFAULTHANDLER": "1"},

@@ -111,7 +111,8 @@ ASKED = """async (frames) => {
 @pytest.fixture(scope="module")
 def without(tmp_path_factory, own_home):
     """A server whose pages have none of the changes."""
-    server = Server(tmp_path_factory.mktemp("newer") / "log", own_home, program=[sys.executable, str(NEWER)])
+    program = [sys.executable, str(NEWER), "serve", "app"]
+    server = Server(tmp_path_factory.mktemp("newer") / "log", own_home, program=program)
     yield server
     log = server.stop()
     assert complaints(log) == [], log

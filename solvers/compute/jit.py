@@ -22,8 +22,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def source_hash() -> str:
-    """Hash of all Python sources below ``solvers/``, 16 hexadecimal digits."""
-    digest = hashlib.sha256(numba.__version__.encode())
+    """Hash of all Python sources below ``solvers/``, 16 hexadecimal digits, and of what they are imported as:
+    a kernel that is kept holds the names of modules."""
+    digest = hashlib.sha256(f"{numba.__version__} {__name__}".encode())
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(PACKAGE).as_posix().encode())
         digest.update(path.read_bytes())

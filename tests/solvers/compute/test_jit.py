@@ -86,6 +86,9 @@ def test_the_cache_is_named_after_all_sources(tmp_path, monkeypatch):
         target.write_bytes(path.read_bytes())
     monkeypatch.setattr(jit, "PACKAGE", copy)
     assert jit.source_hash() == before
+    with monkeypatch.context() as renamed:
+        renamed.setattr(jit, "__name__", "solvers.compute.jit")
+        assert jit.source_hash() != before
     helper = copy / "problems" / "losses" / "loss.py"
     helper.write_text(helper.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
     assert jit.source_hash() != before

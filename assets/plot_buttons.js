@@ -15,7 +15,7 @@
     const {name, left, below, renderers} = view.model
     const axes = [left, below].map(([axis]) => (axis?.axis_label ?? "").replaceAll(/\n|  ·  /g, ", ")).filter(Boolean)
     const curves = new Set(renderers.filter(({glyph}) => glyph?.type === "Line").map((one) => one.name).filter(Boolean))
-    const said = [`Plot ${name.replaceAll("-", " ")}`, axes.join(" against "), [...curves].join(", ")]
+    const said = [`Plot ${name.replaceAll("-", " ")}`, axes.join(" against "), [...curves].sort().join(", ")]
     view.el.setAttribute("role", "figure")
     view.el.setAttribute("aria-label", said.filter(Boolean).join(": "))
   }

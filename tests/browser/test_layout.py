@@ -132,7 +132,7 @@ def test_a_screen_reader_is_told_the_numbers_of_a_run_and_what_a_plot_draws(visi
     for field, heading in {"iteration": "iterations", "nnz": "non-zeros", "objective": "objective"}.items():
         assert f"{heading} {tab.row('prox-qn')[field]}" in told
     plot = tab.page.get_by_role("figure", name="Plot convergence")
-    assert plot.get_attribute("aria-label").endswith("against CPU time of the run (s): prox-qn, owl-qn")
+    assert plot.get_attribute("aria-label").endswith("against CPU time of the run (s): owl-qn, prox-qn")
 
 
 def test_no_style_sheet_of_the_project_sets_what_bokeh_is_kept_from_asking_for():

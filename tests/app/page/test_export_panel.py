@@ -99,7 +99,7 @@ def test_a_report_has_the_settings_in_words_the_numbers_and_the_plots(ran, sent,
         record["loss"],
         "Summary",
         "solverscope run",
-        "from solverscope import solvers",
+        "from solverscope import datasets, solvers",
     ):
         assert said in text
     assert all(run.label in text for run in page.session.runs)

@@ -11,6 +11,7 @@ from solverscope.app.compat import (
     panel_early_changes,
     panel_event_lock,
     panel_local_styles,
+    panel_location,
     panel_working_directory,
     panel_write_order,
 )
@@ -23,6 +24,7 @@ def apply() -> None:
         panel_event_lock,
         panel_write_order,
         panel_local_styles,
+        panel_location,
         panel_working_directory,
         bokeh_failed_callback,
         bokeh_closed_tab,

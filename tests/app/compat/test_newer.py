@@ -37,6 +37,7 @@ def test_a_page_starts_works_and_the_log_says_what_was_left_out(newer):
     made += [
         "panel_working_directory",
         "panel_early_changes",
+        "panel_location",
         "bokeh_closed_tab",
         "bokeh_defaults",
         "bokeh_failed_callback",

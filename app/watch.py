@@ -296,9 +296,10 @@ def _parsed(address: str) -> tuple[str, int, str, str]:
     parts = urlsplit(address)
     if parts.scheme != "http" or not parts.hostname or not parts.fragment:
         raise ValueError(f"{address!r} is no address of a loop: copy the line that the page shows")
-    if parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+    host = parts.hostname.removesuffix(".")
+    if host not in ("localhost", "127.0.0.1", "::1"):
         raise ValueError(f"{parts.hostname} may be another machine: a loop is watched at localhost only")
-    return parts.hostname, parts.port or 80, parts.path.rstrip("/"), parts.fragment
+    return host, parts.port or 80, parts.path.rstrip("/"), parts.fragment
 
 
 def opened(label: str, host: str, port: int, path: str, token: str) -> tuple[socket.socket, Any]:

@@ -12,7 +12,7 @@ export function render({model}) {
       "It returns False once you press Stop here. NumPy is all it needs."), weights)
   const draw = () => {
     const {origin, pathname} = location
-    const address = `${origin}${pathname.replace(/\/$/, "")}#${model.token}`
+    const address = `${model.at || origin + pathname.replace(/\/$/, "")}#${model.token}`
     line.textContent = model.token && `from solverscope.app.watch import solverscope_run; run = solverscope_run("mine", "${address}")`
     weights.textContent = model.size === 0 ? "The data have not loaded yet." :
       `It is shown on the problem that is chosen when it starts, now one of ${model.size} weight${model.size === 1 ? "" : "s"}.`

@@ -15,7 +15,7 @@ export function render({model}) {
   const number = (n) => n === 1 ? "1 follower" : `${n} followers`
   const whole = () => {
     const url = new URL(`${location.pathname}${model.address}`, location.origin)
-    if (model.host !== "" && HERE.includes(url.hostname)) { url.hostname = model.host }
+    if (model.host !== "" && HERE.includes(url.hostname.replace(/\.$/, ""))) { url.hostname = model.host }
     return url.href
   }
   const draw = () => {

@@ -398,7 +398,13 @@ def serve(
         "Data of your own for the page's menu, also FORMAT:FILE as of `run`; repeat it for several.",
     ),
     host: list[str] = options(
-        "--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1."
+        "--host", "NAME", "A name the server answers to besides localhost, 127.0.0.1 and [::1]."
+    ),
+    trusted_proxy: list[str] = options(
+        "--trusted-proxy",
+        "NAME",
+        "The name by which you call a proxy on this machine that lets in nobody but you, such as JupyterHub: "
+        "its visitor may do what you may.",
     ),
     scheduler: list[str] = options(
         "--scheduler", "ADDRESS", "A Dask scheduler for sweeps of the page, as tcp://host:port."
@@ -415,7 +421,8 @@ def serve(
     for file in data:  # read here: what is wrong is said at once
         datasets.offer(file)
     bound = [] if public else ["--address", "localhost"]
-    named = [(serving.HOST, name) for name in host]
+    named = [(serving.HOST, serving.name(serving.HOST, one)) for one in host]
+    named += [(serving.TRUSTED_PROXY, serving.name(serving.TRUSTED_PROXY, one)) for one in trusted_proxy]
     named += [(serving.SCHEDULER, serving.address(one)) for one in scheduler]
     if memory is not None:
         named.append((serving.MEMORY, str(serving.size(memory))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bokeh.server import server as bokeh_server
@@ -10,6 +10,11 @@ from bokeh.server.tornado import DEFAULT_SESSION_TOKEN_EXPIRATION, BokehTornado
 
 from solverscope.app.compat.change import Change
 
+#: Arguments of a server that are set here.
+ARGUMENTS = (
+    "sign_sessions, secret_key, session_token_expiration, absolute_url, "
+    "include_headers, exclude_headers, include_cookies, exclude_cookies"
+)
 CHANGE = Change(
     name=__name__,
     package="bokeh",
@@ -18,17 +23,26 @@ CHANGE = Change(
     "issue found).",
     without="Strangers are refused by the page alone, and a page that was cut off for long is reloaded.",
     knows=(
-        "bokeh.server.server:BokehTornado.__init__(sign_sessions, secret_key, session_token_expiration)",
-        "bokeh.server.tornado:BokehTornado.__init__(sign_sessions, secret_key, session_token_expiration)",
+        f"bokeh.server.server:BokehTornado.__init__({ARGUMENTS})",
+        f"bokeh.server.tornado:BokehTornado.__init__({ARGUMENTS})",
     ),
-    digest="7790ce7a84a83b1c",
+    digest="1b54204ec59cc4a5",
 )
 
 
-def when_made(install: Callable[[BokehTornado], None], secret_key: bytes, token_life: int) -> None:
-    """Call ``install`` with each server of this process that is made from now on. It signs its tokens, with
-    ``secret_key`` if it has no key, and they live for ``token_life`` seconds, unless whoever starts it says
-    otherwise. A second call replaces the first."""
+def when_made(
+    install: Callable[[BokehTornado, str], None],
+    secret_key: bytes,
+    token_life: int,
+    headers: Sequence[str],
+    cookies: Sequence[str],
+) -> None:
+    """Call ``install`` with each server of this process that is made from now on, and its address.
+
+    It signs its tokens, with ``secret_key`` if it has no key, and they live for ``token_life`` seconds. Of a
+    page's first request they hold these ``headers`` and ``cookies`` alone, since the page can read them. All
+    this holds unless whoever starts the server says otherwise. A second call replaces the first.
+    """
     if not CHANGE.fits():
         return
 
@@ -38,7 +52,10 @@ def when_made(install: Callable[[BokehTornado], None], secret_key: bytes, token_
                 kwargs |= {"sign_sessions": True, "secret_key": kwargs.get("secret_key") or secret_key}
             if kwargs.get("session_token_expiration") in (None, DEFAULT_SESSION_TOKEN_EXPIRATION):
                 kwargs["session_token_expiration"] = token_life
+            for kind, read in (("headers", headers), ("cookies", cookies)):
+                if not kwargs.get(f"include_{kind}") and not kwargs.get(f"exclude_{kind}"):
+                    kwargs[f"include_{kind}"] = list(read)
             super().__init__(*args, **kwargs)
-            install(self)
+            install(self, kwargs.get("absolute_url") or "")
 
     bokeh_server.BokehTornado = Told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import panel as pn
@@ -22,7 +23,7 @@ from solverscope.app.page.page import TITLE, Page
 from solverscope.app.page.theme_toggle import wanted as wanted_theme
 from solverscope.app.runs import history, library
 from solverscope.app.runs.budget import budget
-from solverscope.app.serving import access, classroom
+from solverscope.app.serving import access, classroom, guard
 from solverscope.app.serving.serve_options import Serving
 from solverscope.app.stories import left_out, stories
 
@@ -52,9 +53,12 @@ def serve() -> None:
     serving = Serving.from_arguments()
     if request is not None and getattr(request, "remote_ip", None) is None:
         return  # the server itself, which warms up (--warm, --dev): the hooks have done that
-    if request is not None and (
-        line := access.refusal(request.remote_ip, request.headers.get("Host"), serving)
-    ):  # a server of main.py alone has no hooks, and so no guard
+    # a server of main.py alone has no hooks, and so no guard
+    if (
+        request is not None
+        and not guard.guards()
+        and (line := access.refusal(request.remote_ip, request.headers, serving))
+    ):
         pn.pane.Str(line).servable(title=TITLE)
         return
     budget.memory = serving.memory
@@ -68,6 +72,9 @@ def serve() -> None:
     rights = access.HERE
     if request is not None:
         rights = access.rights(request.remote_ip, request.headers, serving)
+        if not access.is_direct(request.headers):
+            path = request.path.rstrip("/").removesuffix("/ws")
+            rights = replace(rights, at=guard.direct_address(path))
     if "follow" in query or classroom.TEACH in query:
         try:
             page = _following(query)

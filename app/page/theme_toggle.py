@@ -7,9 +7,7 @@ from typing import ClassVar
 
 from solverscope.app import theme
 from solverscope.app.component import Component
-
-#: The cookie that ``assets/page.html`` writes.
-COOKIE = "solverscope-theme"
+from solverscope.app.serving.access import THEME_COOKIE
 
 
 class ThemeToggle(Component):
@@ -21,4 +19,4 @@ class ThemeToggle(Component):
 
 def wanted(cookies: Mapping[str, str]) -> str:
     """Return Panel's name for the theme that a browser asked for."""
-    return "dark" if cookies.get(COOKIE) == "dark" else "default"
+    return "dark" if cookies.get(THEME_COOKIE) == "dark" else "default"

@@ -7,20 +7,20 @@ import re
 import sys
 from collections.abc import Callable
 from functools import partial
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bokeh.server.contexts import ApplicationContext
 from bokeh.server.tornado import BokehTornado
 from bokeh.util.token import check_token_signature, generate_secret_key
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.iostream import StreamClosedError
-from tornado.routing import Rule
+from tornado.routing import PathMatches, Rule
 from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from solverscope.app.compat.bokeh_server import when_made
 from solverscope.app.serving import classroom, returns
-from solverscope.app.serving.access import refusal, refuse
+from solverscope.app.serving.access import COOKIES_READ, HEADERS_READ, refusal, refuse
 from solverscope.app.serving.classroom import Where
 from solverscope.app.serving.loops import Wire
 from solverscope.app.serving.serve_options import Serving
@@ -42,6 +42,8 @@ TOKEN_LIFE = 7 * 24 * 3600
 KEY = generate_secret_key().encode()
 #: The module whose files are asked for, which Panel imports.
 COMPONENT = re.compile(r"/components/([^/]*)")
+#: The addresses of the servers of this process that are guarded.
+_guarded: list[str] = []
 
 
 #: Says in a sentence why a request is not answered; None if it is.
@@ -54,27 +56,50 @@ def stand(serving: Serving) -> None:
     Only pages that such a server has made can open a websocket. Without a signature a token is its visitor's
     own word: for the session, and for the headers of its first request, which say where it comes from.
     """
-    when_made(partial(_install, serving=serving), KEY, TOKEN_LIFE)
+    when_made(partial(_install, serving=serving), KEY, TOKEN_LIFE, HEADERS_READ, COOKIES_READ)
     for name in ("tornado.application", "tornado.general", "asyncio", "bokeh", "panel"):
         logging.getLogger(name).addFilter(not_a_closed_tab)
     for handler in logging.getLogger().handlers:
         handler.addFilter(not_a_closed_tab)
 
 
-def _install(server: BokehTornado, serving: Serving) -> None:
+def guards() -> bool:
+    """Tell whether a server of this process is guarded."""
+    return bool(_guarded)
+
+
+def direct_address(path: str) -> str:
+    """Return the address at which programs of this machine reach ``path``, such as ``/app``, of the guarded
+    server; empty without one."""
+    if not _guarded:
+        return ""
+    parts = urlsplit(_guarded[-1])
+    return urlunsplit(parts._replace(netloc=f"localhost:{parts.port}", path=path))
+
+
+def _install(server: BokehTornado, address: str, serving: Serving) -> None:
+    _guarded.append(address)
     reason = partial(_refusal, serving=serving, server=server)
     server.default_router.rules.insert(0, Rule(Where(reason), _Refusal, {"reason": reason}))
+    if server.prefix:
+        bare = Rule(PathMatches(re.escape(server.prefix) + "$"), _Slash)
+        server.default_router.rules.insert(1, bare)
     for url, context in server.applications.items():
-        path = f"{server.prefix}{url.rstrip('/')}"
+        path = _path(server, url)
         server.default_router.rules.insert(1, classroom.rule(path, context))
         server.add_handlers(".*", [(f"{path}{PLACE}", Wire), (f"{path}/known", _Known, {"context": context})])
         server.add_handlers(".*", [(f"{path}/left", returns.Left)])
     server.add_transform(_Headers)
 
 
+def _path(server: BokehTornado, url: str) -> str:
+    return f"{server.prefix}{url.rstrip('/')}"
+
+
 def _refusal(request: HTTPServerRequest, serving: Serving, server: BokehTornado) -> str | None:
     headers, path = request.headers, unquote(request.path)
-    if reason := refusal(request.remote_ip, headers.get("Host"), serving, headers.get("Origin")):
+    of_program = any(path == f"{_path(server, url)}{PLACE}" for url in server.applications)
+    if reason := refusal(request.remote_ip, headers, serving, of_program=of_program):
         return reason
     if CHOSEN & request.arguments.keys() or CHOSEN_HEADER in headers:
         return "This Solverscope gives each page a session of its own: open it without naming one."
@@ -105,6 +130,14 @@ class _Refusal(RequestHandler):
 
     def prepare(self) -> None:
         refuse(self, 403, self._refusal(self.request))
+
+
+class _Slash(RequestHandler):
+    """Leads from the prefix of the server to what is below it."""
+
+    def get(self) -> None:
+        # relative: a proxy may serve it below a path of its own
+        self.redirect(f"{self.request.path.rpartition('/')[2]}/")
 
 
 class _Known(RequestHandler):

@@ -1,22 +1,27 @@
-"""How the server was started: what stands after ``--args`` of ``panel serve app``."""
+"""How the server was started: what follows ``--args`` of ``panel serve app``, and the key of its proxy."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import psutil
 
 PUBLIC, HOST, PLUGIN, MEMORY, DATA = "--public", "--host", "--plugin", "--memory", "--data"
-SCHEDULER = "--scheduler"
+SCHEDULER, TRUSTED_PROXY = "--scheduler", "--trusted-proxy"
+#: The variable with the key of the proxy that starts the server, and the header by which the proxy shows it.
+KEY, KEY_HEADER = "SOLVERSCOPE_PROXY_KEY", "X-Solverscope-Key"
 
 #: Memory a server may use by default: half of what the machine has, and at most so much.
 USUAL_MEMORY = 8 << 30
 #: How the address of a Dask scheduler is written.
 ADDRESS = re.compile(r"(?:tcp|tls|wss?)://[^\s/]+:\d{1,5}")
+#: How a host is written without its port.
+NAME = re.compile(r"[^\s/:@\[\]]+|\[[\da-f:.]+\]", re.IGNORECASE)
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -24,7 +29,8 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 class Serving:
     """Whether everybody may look, under which names the server is known besides those of this machine, plugin
     files, bytes of memory it may use, files of data it offers, and Dask schedulers on which its visitors may
-    run sweeps."""
+    run sweeps. The proxies of the names ``proxies`` are trusted to let in nobody but the user who started the
+    server; with a ``key`` only the proxy that has it is answered."""
 
     public: bool = False
     hosts: tuple[str, ...] = ()
@@ -32,27 +38,36 @@ class Serving:
     memory: int = USUAL_MEMORY
     data: tuple[str, ...] = ()
     schedulers: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    key: str = field(default="", repr=False)
 
     @classmethod
     def from_arguments(cls, arguments: Sequence[str] | None = None) -> Serving:
         """Read the arguments of the server's command line or of its script (default: this process's).
 
-        Raises ValueError, one sentence, where a size of memory or an address cannot be read.
+        Raises ValueError, one sentence, where a size of memory, an address or a name cannot be read.
         """
         given = list(sys.argv[1:] if arguments is None else arguments)
         if "--args" in given:
             given = given[given.index("--args") + 1 :]
 
         def values(flag: str) -> tuple[str, ...]:
-            after = (value for name, value in pairwise(given) if name == flag)
+            after = (value for word, value in pairwise(given) if word == flag)
             joined = (word.partition("=")[2] for word in given if word.startswith(f"{flag}="))
             return (*after, *joined)
 
         sizes = values(MEMORY)
         memory = size(sizes[-1]) if sizes else min(USUAL_MEMORY, psutil.virtual_memory().total // 2)
-        hosts = tuple(map(str.lower, values(HOST)))
-        schedulers = tuple(map(address, values(SCHEDULER)))
-        return cls(PUBLIC in given, hosts, values(PLUGIN), memory, values(DATA), schedulers)
+        return cls(
+            public=PUBLIC in given,
+            hosts=tuple(name(HOST, value) for value in values(HOST)),
+            plugins=values(PLUGIN),
+            memory=memory,
+            data=values(DATA),
+            schedulers=tuple(map(address, values(SCHEDULER))),
+            proxies=tuple(name(TRUSTED_PROXY, value) for value in values(TRUSTED_PROXY)),
+            key=os.environ.get(KEY, "").strip(),
+        )
 
 
 def size(text: str) -> int:
@@ -71,3 +86,12 @@ def address(text: str) -> str:
             f"{SCHEDULER} {text!r} is not possible: give an address such as tcp://127.0.0.1:8786"
         )
     return text.strip()
+
+
+def name(flag: str, text: str) -> str:
+    """Return the name of a host in lower case; ValueError, one sentence, for what is more than a name."""
+    if not NAME.fullmatch(text.strip()):
+        raise ValueError(
+            f"{flag} {text!r} is not possible: give a name alone, such as scope.example, without port or path"
+        )
+    return text.strip().lower().removesuffix(".")

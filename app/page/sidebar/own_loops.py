@@ -37,13 +37,14 @@ class OwnLoops(Component):
     when it comes, and keeps it."""
 
     token = param.String(default="", doc="what is behind # in the address; empty until it is asked for")
+    at = param.String(default="", doc="the address of this page for programs; empty if it is the browser's")
     size = param.Integer(default=0, doc="number of weights of the problem that is chosen; 0 without one")
 
     _esm = theme.asset("elements.js", "clipboard.js", "own_loops.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css", "own_loops.css")]
 
     def __init__(self, page: Stage, optimum: Optimum) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=(0, 10))
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10), at=page.rights.at)
         self._page, self._session, self._optimum = page, page.session, optimum
         self._door: Door | None = None
         self._there: dict[Wire, LiveRun] = {}

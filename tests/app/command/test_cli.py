@@ -443,6 +443,25 @@ def test_serve_tells_the_page_names_and_memory(asked, given, marker):
     assert asked[0][4:] == [*given, *marker, "--host", "desk.lan", "--memory", str(2 << 30)]
 
 
+def test_serve_tells_the_page_of_a_trusted_proxy(asked):
+    from solverscope.app.command import cli
+
+    cli.main(["serve", "--trusted-proxy", "Hub.example", "--host", "Desk.lan.", "--port", "5010"])
+    told = ["--args", "--host", "desk.lan", "--trusted-proxy", "hub.example"]
+    assert asked == [["serve", str(ROOT / "app"), "--address", "localhost", "--port", "5010", *told]]
+
+
+@pytest.mark.parametrize("flag", ["--host", "--trusted-proxy"])
+def test_serve_refuses_a_name_with_more_than_a_name(flag, asked, capsys):
+    from solverscope.app.command import cli
+
+    assert cli.main(["serve", flag, "https://hub.example/user/me"]) == 2
+    assert (
+        f"{flag} 'https://hub.example/user/me' is not possible: give a name alone" in capsys.readouterr().err
+    )
+    assert asked == []
+
+
 def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
     from solverscope.app.command import cli
 

@@ -121,7 +121,7 @@ def test_a_server_that_is_not_known_is_not_guarded_and_a_page_not_silenced(looke
     for module in (bokeh_server, panel_busy, bokeh_model_walk):
         monkeypatch.setattr(module, "CHANGE", dataclasses.replace(module.CHANGE, digest="another"))
     before = server.BokehTornado
-    bokeh_server.when_made(lambda made: None, b"key", 1)
+    bokeh_server.when_made(lambda *made: None, b"key", 1, (), ())
     assert server.BokehTornado is before
     panel_busy.apply(None)
     with bokeh_model_walk.one_walk(None):

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from bokeh.util.token import generate_jwt_token, get_session_id, get_token_payload
@@ -57,9 +58,22 @@ def test_every_answer_says_who_may_frame_it_and_not_what_gives_it(served, path):
         assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
-def test_this_machines_own_names_are_answered(served, name):
-    assert served.get("/app/metadata", Host=f"{name}:{served.port}")[0] == 200
+@pytest.mark.parametrize("name", ["localhost", "localhost.", "127.0.0.1", "[::1]"])
+def test_this_machines_own_names_are_answered_with_the_page(served, name):
+    host = f"{name}:{served.port}"
+    assert served.get("/app/metadata", Host=host)[0] == 200
+    status, _, page = served.get("/app", Host=host)
+    assert (status, "Bokeh.require" in page) == (200, True), "and not by a page about an error"
+
+
+def test_a_page_holds_of_its_request_what_is_read_later_and_no_more(one):
+    secret = {"Authorization": "token abc", "X_Solverscope_Key": "abc", "Cookie": "user=abc"}
+    page = one.get("/app", X_Real_IP="192.0.2.7", **secret)[2]
+    told = get_token_payload(token_of(page))
+    assert told["headers"] == {"Host": f"localhost:{one.port}", "X-Real-Ip": "192.0.2.7"}
+    assert told["cookies"] == {}
+    page = one.get("/app", Cookie="solverscope-theme=dark; user=abc")[2]
+    assert get_token_payload(token_of(page))["cookies"] == {"solverscope-theme": "dark"}
 
 
 def test_no_websocket_for_another_name_or_another_sites_page(served):
@@ -175,6 +189,58 @@ def test_no_module_is_imported_because_a_visitor_names_it(one):
 def test_only_a_session_that_is_there_is_known(served):
     assert served.get("/app/known?session=nobody")[2] == "no"
     assert served.get("/app/known")[2] == "no"
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served, None, None]:
+    """A server that a proxy has started, with a prefix."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOLVERSCOPE_PROXY_KEY", "sesame")
+        server = Served(tmp_path_factory.mktemp("keyed") / "log", "--prefix", "user/a.b/scope")
+    yield server
+    log = server.stop()
+    assert "Traceback" not in log, log
+
+
+@pytest.mark.parametrize("path", EVERYTHING)
+def test_a_server_with_a_key_answers_nobody_without_it(keyed, path):
+    for host in (f"localhost:{keyed.port}", "hub.example", "evil.example"):
+        for at in (path, f"/user/a.b/scope{path}"):
+            status, _, text = keyed.get(at, Host=host)
+            assert (status, text.count("\n")) == (403, 1)
+            assert "answers only the proxy that started it" in text
+            assert keyed.get(at, Host=host, X_Solverscope_Key="sesam")[0] == 403
+
+
+def test_the_proxy_of_a_server_brings_its_visitor_to_a_page_that_does_not_hold_the_key(keyed):
+    brought = {"Host": "hub.example", "X_Solverscope_Key": "sesame"}
+    status, _, page = keyed.get("/user/a.b/scope/app", **brought)
+    token = token_of(page)
+    assert (status, "Bokeh.require" in page) == (200, True), "and not by a line that refuses it"
+    assert get_token_payload(token)["headers"] == {"Host": "hub.example"}
+    socket = SOCKET | {"Sec_WebSocket_Protocol": f"bokeh, {token}", "Origin": "https://hub.example"}
+    assert keyed.get("/user/a.b/scope/app/ws", Host="hub.example", **socket)[0] == 403
+    assert (
+        keyed.get("/user/a.b/scope/app/ws", **(socket | {"Origin": "https://evil.example"}), **brought)[0]
+        == 403
+    )
+    assert keyed.get("/user/a.b/scope/app/ws", **socket, **brought)[0] == 101
+
+
+def test_programs_come_to_a_server_with_a_key_by_the_token_of_a_page(keyed):
+    status, _, text = keyed.get("/user/a.b/scope/app/loop")
+    assert (status, "has this token" in text) == (403, True)
+    assert "answers to localhost" in keyed.get("/user/a.b/scope/app/loop", Host="evil.example")[2]
+    assert "only the proxy" in keyed.get("/app/loop")[2], "which is below no prefix"
+
+
+def test_the_bare_prefix_leads_to_the_page_below_it(keyed):
+    brought = {"X_Solverscope_Key": "sesame"}
+    at, led = "/user/a.b/scope", []
+    while (answer := keyed.get(at, **brought))[0] == 302:
+        led.append(at := urljoin(at, answer[1]["Location"]))
+    assert led == ["/user/a.b/scope/", "/user/a.b/scope/app"]
+    assert answer[0] == 200
 
 
 def record(error: BaseException) -> logging.LogRecord:

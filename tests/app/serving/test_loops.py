@@ -296,6 +296,11 @@ def answered(address: str, door: loops.Door, **headers: str | None) -> tuple[int
         return answer.status, answer.read().decode()
 
 
+def test_the_dot_that_ends_a_full_name_is_no_other_machine(address, door, host):
+    solverscope_run("mine", f"{address.replace('localhost', 'localhost.')}#{door.token}").close()
+    assert len(host.wires) == 1
+
+
 def test_another_name_another_sites_page_and_a_proxy_are_refused(address, door, host):
     assert answered(address, door) == (101, "")
     for headers, said in (

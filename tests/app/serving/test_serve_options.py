@@ -5,12 +5,19 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from solverscope.app.serving.serve_options import Serving, address, size
+from solverscope.app.serving.serve_options import KEY, Serving, address, size
+
+
+@pytest.fixture(autouse=True)
+def without_key(monkeypatch):
+    """Whatever the environment of the tests has."""
+    monkeypatch.delenv(KEY, raising=False)
 
 
 def test_a_server_that_is_told_nothing_is_for_this_machine_alone():
     told = Serving.from_arguments([])
     assert (told.public, told.hosts, told.plugins) == (False, (), ())
+    assert (told.proxies, told.key) == ((), "")
     assert told.memory == min(8 << 30, psutil.virtual_memory().total // 2)
 
 
@@ -25,6 +32,22 @@ def test_only_what_stands_after_args_counts_where_there_is_such_a_flag(before):
 
 def test_flags_of_the_server_itself_are_not_taken_for_those_of_the_page():
     assert Serving.from_arguments(["serve", "--host", "x", "--args", "--host", "y"]).hosts == ("y",)
+
+
+def test_a_proxy_is_named_and_its_key_is_in_the_environment_and_shown_nowhere(monkeypatch):
+    monkeypatch.setenv("SOLVERSCOPE_PROXY_KEY", "sesame")
+    told = Serving.from_arguments(["--trusted-proxy", "Hub.example.", "--trusted-proxy=[::2]"])
+    assert (told.proxies, told.key) == (("hub.example", "[::2]"), "sesame")
+    assert "sesame" not in repr(told)
+
+
+@pytest.mark.parametrize("flag", ["--host", "--trusted-proxy"])
+@pytest.mark.parametrize(
+    "text", ["", "https://hub.example", "hub.example:443", "hub.example/app", "::1", "a b"]
+)
+def test_what_is_more_than_a_name_is_refused_in_a_sentence(flag, text):
+    with pytest.raises(ValueError, match=f"^{flag} .* give a name alone, such as scope.example"):
+        Serving.from_arguments([flag, text])
 
 
 def test_the_page_reads_the_arguments_of_its_process(monkeypatch):

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solverscope.app.page.page import Page
 from solverscope.app.page.session import by_token
 from solverscope.app.page.sidebar import own_loops
 from solverscope.app.page.sidebar.own_loops import GONE, LET_GO, MOST, NO_PROBLEM
 from solverscope.app.runs.live import ROUND
 from solverscope.app.runs.own_loop import ENDED
 from solverscope.app.serving import loops
+from solverscope.app.serving.access import Rights
 from solverscope.app.watch import Told
 from tests.app.helpers import Browser, curves
 
@@ -260,3 +262,9 @@ def test_no_branch_and_no_command_is_offered_for_a_loop(visit, enter, tell):
     page.export_panel.show()
     for _, text in page.export_panel.texts:
         assert "# mine is a loop of your own: only your program repeats it." in text
+
+
+def test_the_line_has_the_address_of_programs_where_the_browsers_is_a_proxys():
+    page = Page(SMALL, rights=Rights(at="http://localhost:5006/app"))
+    assert page.own_loops.at == "http://localhost:5006/app"
+    page.session.close()

@@ -16,6 +16,8 @@ HERE = (
     "Only this machine can open it now. To let others in, start the server with: "
     f"panel serve app --args {PUBLIC}"
 )
+#: Said where a proxy brings visitors.
+BEHIND_PROXY = "Only those can open it whom the proxy before this server lets in."
 
 
 class Teaching(Component):
@@ -33,8 +35,11 @@ class Teaching(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css", "teaching.css")]
 
     def __init__(self, page: Any) -> None:
-        public = Serving.from_arguments().public
-        who = {"host": own_address()} if public else {"note": HERE}
+        serving = Serving.from_arguments()
+        behind = bool(serving.key or serving.proxies)
+        who = {"note": BEHIND_PROXY if behind else HERE}
+        if serving.public and not serving.key:
+            who = {"host": own_address()}
         super().__init__(css_classes=["teaching"], **who)
         self._page = page
         self.lesson: Lesson | None = None

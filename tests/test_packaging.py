@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -86,6 +87,23 @@ def test_packages_import_only_what_they_may(package, others):
             if words[:1] in (["import"], ["from"]):
                 origin = words[1].removeprefix("solverscope.").split(".")[0]
                 assert origin not in others, f"{path.name}: {line}"
+
+
+def test_the_container_has_what_is_installed_and_serves_it_by_a_user_without_privileges():
+    lines = (ROOT / ".devcontainer" / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    steps = [line.partition(" ")[::2] for line in lines if line and not line.startswith("#")]
+    names = [name for name, _ in steps]
+    copied = [word for name, what in steps if name == "COPY" for word in what.split()[1:-1]]
+    assert sorted(copied) == sorted([*PACKAGES, "assets", "pyproject.toml", PROJECT["project"]["readme"]])
+    said = dict(steps)
+    assert said["USER"] != "root"
+    assert names.count("USER") == 1
+    assert names.index("USER") < names.index("COPY") < names.index("CMD")
+    command = json.loads(said["CMD"])
+    assert command == ["solverscope", "serve", "--public", "--port", said["EXPOSE"]]
+    editor = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    assert (ROOT / ".devcontainer" / editor["build"]["dockerfile"]).is_file()
+    assert editor["forwardPorts"] == [int(said["EXPOSE"])]
 
 
 def test_console_script_is_the_one_installed():

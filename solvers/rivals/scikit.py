@@ -20,9 +20,25 @@ from ..declare import Trait, param, random_seed
 from ..methods.usual import tol_param
 from ..problems.problem import Problem
 from .foreign import Foreign, Task, Tell, signs
+from .private_parts import accepts_call, changed, passes_keyword
 from .watched import ANEW, CALLBACK, RESTART, growing
 
 NO_LIMIT = 1_000_000_000
+#: The name that LogisticRegression gives to an iteration of lbfgs when it calls a callback.
+LBFGS_TASK = "lbfgs-iter"
+#: What ``sag_solver`` is passed by name.
+SAG_KEYWORDS = (
+    "loss",
+    "alpha",
+    "beta",
+    "max_iter",
+    "tol",
+    "random_state",
+    "check_input",
+    "max_squared_sum",
+    "warm_start_mem",
+    "is_saga",
+)
 
 
 class ScikitLearn(Foreign):
@@ -82,9 +98,20 @@ class ScikitLBFGS(Logistic):
 
     tol: float = tol_param()
 
+    @classmethod
+    def why_not_here(cls) -> str | None:
+        if missing := super().why_not_here():
+            return missing
+        if not passes_keyword("linear_model/_logistic.py", "task_name", LBFGS_TASK):
+            return changed(f"the callbacks of {LBFGS_TASK}")
+        return None
+
     def advance(self, task: Task, tell: Tell) -> str:
+        watch = _Watch(tell)
         model = self.model(task, solver="lbfgs", max_iter=NO_LIMIT)
-        model.set_callbacks(_Watch(tell)).fit(task.X, task.y)
+        model.set_callbacks(watch).fit(task.X, task.y)
+        if model.n_iter_.max() > watch.iterations:
+            raise RuntimeError(f"its callback was shown {watch.iterations} of {model.n_iter_.max()} iterates")
         return "no more to gain, or its own tolerance is met"
 
 
@@ -92,7 +119,7 @@ class _Watch:
     """A callback of scikit-learn's that tells the weights after each iteration."""
 
     def __init__(self, tell: Tell) -> None:
-        self._tell, self._n = tell, 0
+        self._tell, self.iterations = tell, 0
 
     def setup(self, estimator: Any, context: Any) -> None:
         pass
@@ -104,9 +131,9 @@ class _Watch:
         pass
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
-        if context.task_name == "lbfgs-iter" and fitted_estimator is not None:
-            self._n += 1
-            self._tell(self._n, flat(fitted_estimator.coef_))
+        if context.task_name == LBFGS_TASK and fitted_estimator is not None:
+            self.iterations += 1
+            self._tell(self.iterations, flat(fitted_estimator.coef_))
 
 
 @dataclass(frozen=True)
@@ -159,6 +186,14 @@ class ScikitSAGA(ScikitLearn):
     passes_each = 1.0
 
     seed: int = random_seed("seed of the order of the samples")
+
+    @classmethod
+    def why_not_here(cls) -> str | None:
+        if missing := super().why_not_here():
+            return missing
+        if not accepts_call("linear_model/_sag.py", "sag_solver", 2, SAG_KEYWORDS):
+            return changed("sag_solver")
+        return None
 
     def advance(self, task: Task, tell: Tell) -> str:
         from sklearn.linear_model._sag import sag_solver

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Name of a pixel, by its row and column, counted from 1.
 PIXEL = "pixel ({}, {})"
@@ -36,7 +40,7 @@ class LazyNames(Sequence):
         return cls(height * width, lambda i: PIXEL.format(i // width + 1, i % width + 1))
 
 
-def with_doubles(names: Sequence[str], columns: Sequence[int]) -> Sequence[str]:
+def with_doubles(names: Sequence[str], columns: Sequence[int] | np.ndarray) -> Sequence[str]:
     """Return names of features and, behind them, of copies of some of them."""
     d = len(names)
     return LazyNames(

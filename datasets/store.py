@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from .errors import DataError
 
@@ -77,7 +77,7 @@ def own_path(name: str) -> Path:
     return Path(os.path.expanduser(name))
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> io.BufferedReader:
     """Open a file for reading. Raises OSError, and DataError for a pipe or a device, which may never end."""
     # to open a pipe without a writer would wait for ever
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -208,7 +208,7 @@ def _pool(first: Part, second: Part) -> Part:
         return np.concatenate([a, b])
 
     offsets = None
-    if first.offsets is not None:
+    if first.offsets is not None and second.offsets is not None:
         offsets = np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]])
     return Part(stack(first.X, second.X), stack(first.y, second.y), offsets)
 
@@ -248,7 +248,7 @@ def scale(matrices: list[Any], how: str | float) -> list[Any]:
 
 
 def _scaled(matrices: list[Any], how: str | float) -> list[Any]:
-    if isinstance(how, float):
+    if isinstance(how, int | float):
         return [X / how for X in matrices]
     if how == "unit":
         return [_unit_rows(X) for X in matrices]

@@ -6,9 +6,9 @@ import copy
 import enum
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 
 class Trait(enum.Flag):
@@ -48,7 +48,10 @@ class Trait(enum.Flag):
 #: The largest seed: more is taken for a mistake.
 MOST_SEED = 999_999_999
 #: Texts for a switch.
-SWITCH = dict.fromkeys(("true", "on", "1", "yes"), True) | dict.fromkeys(("false", "off", "0", "no"), False)
+SWITCH: dict[str, bool] = {
+    **dict.fromkeys(("true", "on", "1", "yes"), True),
+    **dict.fromkeys(("false", "off", "0", "no"), False),
+}
 
 
 class NotAllowed(ValueError):
@@ -182,6 +185,14 @@ class Parameter:
         return self.kind(number)
 
 
+@overload
+def number(name: str, value: None, *, low: float = 0.0, open_low: bool = False) -> None: ...
+@overload
+def number(name: str, value: float | str, *, low: float = 0.0, open_low: bool = False) -> float: ...
+@overload
+def number(
+    name: str, value: float | str | None, *, low: float = 0.0, open_low: bool = False
+) -> float | None: ...
 def number(name: str, value: Any, *, low: float = 0.0, open_low: bool = False) -> float | None:
     """Return a number, None for None, that is not a hyper-parameter but checked like one; :class:`NotAllowed`
     where it is out of its range."""
@@ -236,6 +247,8 @@ class Declared:
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
+    if TYPE_CHECKING:  # every class that can be chosen is a dataclass
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __post_init__(self) -> None:
         for parameter in parameters(type(self)):

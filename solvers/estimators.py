@@ -116,6 +116,8 @@ class Estimator(BaseEstimator):
         if trace.status != "converged":
             said = f"solver {self.solver} has not converged: {trace.message}"
             warnings.warn(said, ConvergenceWarning, stacklevel=3)
+        if trace.w is None:
+            raise RuntimeError(f"solver {self.solver} shows no weights: take another one")
         W, tail = problem.unpack(trace.w)
         d = X.shape[1]
         self.coef_ = W[:d].T.copy()

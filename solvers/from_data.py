@@ -148,12 +148,12 @@ def _checked_lam(
     penalty: Penalty, lam: float | str | None, lam_ratio: float | str | None
 ) -> tuple[float | None, float | None]:
     """Return λ and λ/λ_max as numbers; at most one may be given, and none where the penalty has no λ."""
-    lam, lam_ratio = number("lam", lam, open_low=True), number("lam_ratio", lam_ratio, open_low=True)
-    if lam is not None and lam_ratio is not None:
+    own, ratio = number("lam", lam, open_low=True), number("lam_ratio", lam_ratio, open_low=True)
+    if own is not None and ratio is not None:
         raise ValueError("both lam and lam_ratio are given: give one of them")
-    if (lam is not None or lam_ratio is not None) and not penalty.takes_lam:
+    if (own is not None or ratio is not None) and not penalty.takes_lam:
         raise ValueError(f"penalty {penalty.id} has no λ: leave lam out, or choose another penalty")
-    return lam, lam_ratio
+    return own, ratio
 
 
 def _assembled(
@@ -222,13 +222,14 @@ def _usual_lam(problem: Problem, data: Any, lam_ratio: float | None, relative: b
     own = problem.loss.id == data.loss and penalty.id == data.penalty
     if lam_ratio is None and own and data.lam is not None:
         return data.lam * (problem.scale / (1.0 / n if LOSSES[problem.loss.id].average else 1.0))
-    if not relative:
+    lam_max = problem.lam_max if relative else None
+    if lam_max is None:
         if lam_ratio is not None:
             raise ValueError(f"{_without_lam_max(problem)} has no λ_max: give lam instead of lam_ratio")
         return DEFAULT_RIDGE * (1.0 if problem.average else n)
-    if problem.lam_max <= problem.noise:
+    if lam_max <= problem.noise:
         raise ValueError("λ_max is 0, since w = 0 is optimal at any λ on these data: give lam")
-    return (lam_ratio or DEFAULT_RATIO) * problem.lam_max
+    return (lam_ratio or DEFAULT_RATIO) * lam_max
 
 
 def _without_lam_max(problem: Problem) -> str:

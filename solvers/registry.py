@@ -148,24 +148,30 @@ def register(thing: Thing) -> Thing:
     """
     for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES), (Rule, RULES)):
         if isinstance(thing, type) and issubclass(thing, base):
-            for name, kind in (Declared.__annotations__ | base.__annotations__).items():
-                if kind.startswith("ClassVar") and not hasattr(thing, name):
-                    raise ValueError(f"{thing.__name__} has no {name}: give the class one")
-            if "__dataclass_fields__" not in vars(thing):
-                raise ValueError(f"{thing.__name__} is no dataclass: write @dataclass(frozen=True) above it")
-            declared = {parameter.name for parameter in parameters(thing)}
-            if issubclass(thing, Solver | Loss) and (other := {f.name for f in fields(thing)} - declared):
-                raise ValueError(
-                    f"{thing.__name__} does not declare {min(other)}: write {min(other)}: type = "
-                    "solvers.param(default, help)"
-                )
-            if thing.id in table and table[thing.id] is not thing:
-                raise ValueError(f"{thing.id} is registered already: give your class another id")
-            if issubclass(thing, Loss) and (reason := why_not_in_kernels(thing)):
-                raise ValueError(f"{thing.__name__} {reason}")
-            table[thing.id] = thing
-            return thing
+            return _add(thing, base, table)
     raise TypeError(f"{thing!r} is neither a Solver, nor a Loss, nor a Penalty, nor a Rule class")
+
+
+def _add(cls: Any, base: type[Declared], table: dict[str, Any]) -> Any:
+    """Add a class to a table by its id, and return it; ValueError if it lacks something or the id is
+    taken."""
+    for name, kind in (Declared.__annotations__ | base.__annotations__).items():
+        if kind.startswith("ClassVar") and not hasattr(cls, name):
+            raise ValueError(f"{cls.__name__} has no {name}: give the class one")
+    if "__dataclass_fields__" not in vars(cls):
+        raise ValueError(f"{cls.__name__} is no dataclass: write @dataclass(frozen=True) above it")
+    declared = {parameter.name for parameter in parameters(cls)}
+    if issubclass(cls, Solver | Loss) and (other := {f.name for f in fields(cls)} - declared):
+        raise ValueError(
+            f"{cls.__name__} does not declare {min(other)}: write {min(other)}: type = "
+            "solvers.param(default, help)"
+        )
+    if cls.id in table and table[cls.id] is not cls:
+        raise ValueError(f"{cls.id} is registered already: give your class another id")
+    if issubclass(cls, Loss) and (reason := why_not_in_kernels(cls)):
+        raise ValueError(f"{cls.__name__} {reason}")
+    table[cls.id] = cls
+    return cls
 
 
 def why_not_in_kernels(loss: type[Loss]) -> str | None:

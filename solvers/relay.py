@@ -56,7 +56,7 @@ class Leg:
         head, _, rule = text.partition(" until ")
         named, _, share = head.partition(" of ")
         id, *assigned = named.strip().split(",")
-        params = dict(each.partition("=")[::2] for each in assigned)
+        params = {name: value for name, _, value in (each.partition("=") for each in assigned)}
         if id == Relay.id:
             raise ValueError("a leg of a relay is no relay: name another solver")
         until = Condition.parse(rule) if rule else None

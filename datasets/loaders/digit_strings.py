@@ -39,15 +39,15 @@ def digit_strings(request: Request) -> Content:
     shortest = options["min_length"]
     longest = max(options["max_length"], shortest)
 
-    def draw(pool: np.ndarray, count: int) -> Part:
+    def draw(pool: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         offsets = np.concatenate([[0], np.cumsum(rng.integers(shortest, longest + 1, count))])
         y = draw_labels(rng, offsets, np.full(10, 0.1), transitions())
         images = np.empty(len(y), np.int64)
         for digit in range(10):
             here = y == digit
             images[here] = rng.choice(pool[digits[pool] == digit], here.sum())
-        return Part(pixels[images], y, offsets)
+        return pixels[images], y, offsets
 
     train, test = (draw(pool, count) for pool, count in zip(pools, counts, strict=True))
-    digest = digest_of(train.X, train.y, train.offsets, test.X, test.y, test.offsets)
-    return Content(train, tuple("0123456789"), digest=digest, test=test, picture_shape=(8, 8))
+    names, digest = tuple("0123456789"), digest_of(*train, *test)
+    return Content(Part(*train), names, digest=digest, test=Part(*test), picture_shape=(8, 8))

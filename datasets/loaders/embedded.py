@@ -20,7 +20,9 @@ def digest_of(*arrays: np.ndarray) -> str:
 
 def digit_images() -> tuple[np.ndarray, np.ndarray]:
     """Return pixels and labels of scikit-learn's digits, read from its file: to import it takes a second."""
-    (package,) = importlib.util.find_spec("sklearn").submodule_search_locations
+    spec = importlib.util.find_spec("sklearn")
+    assert spec is not None
+    (package,) = spec.submodule_search_locations or [""]
     with gzip.open(Path(package, "datasets", "data", "digits.csv.gz"), "rt") as file:
         table = np.loadtxt(file, delimiter=",")
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import scipy.sparse
@@ -95,15 +96,16 @@ def lshtc(request: Request) -> Content:
     *documents, above = request.paths
     tree = hierarchy.read(above, progress=request.progress)
     parts = [_documents(path, above, tree, request) for path in documents]
-    seen = np.unique(parts[0].X.indices)
+    matrices = [cast(scipy.sparse.csr_matrix, part.X) for part in parts]
+    seen = np.unique(matrices[0].indices)
     words = seen[seen > 0]
     if not len(words):
         raise DataError(
             f"{documents[0].name} has no word: a line is leaf word:count ..., words counted from 1."
         )
-    for part in parts:
-        part.X.resize(len(part.y), int(words[-1]) + 1)
-    train, test = [*(Part(part.X[:, words], part.y) for part in parts), None][:2]
+    for X in matrices:
+        X.resize(X.shape[0], int(words[-1]) + 1)
+    train, test = [*(Part(X[:, words], part.y) for X, part in zip(matrices, parts, strict=True)), None][:2]
     names = LazyNames(len(words), lambda j: f"word {words[j]}")
     return Content(train, tree.names, names, test=test, parents=tree.parents)
 

@@ -95,12 +95,12 @@ def _raw(request: Request) -> tuple[Content, Tree]:
     """form=sklearn: all words of the 18,846 raw messages, split by date as in scikit-learn's fetcher."""
     (path,) = request.paths
     messages = _messages(path, request.progress)
-    parts = [[m[1:] for m in messages if m[0].endswith(f"-{part}")] for part in ("train", "test")]
-    if not all(parts):
+    train, test = ([m[1:] for m in messages if m[0].endswith(f"-{part}")] for part in ("train", "test"))
+    if not (train and test):
         raise DataError(
             f"{path.name} has no folders that end in -train and -test: it should be 20news-bydate.tar.gz."
         )
-    content = classified(*parts)
+    content = classified(train, test)
     tree = Tree.of_paths(name.replace(".", "/") for name in content.label_names)
     return content, Tree(tree.parents, tuple(name.replace("/", ".") for name in tree.names))
 
@@ -119,7 +119,9 @@ def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
                     )
                 if not member.isfile() or len(parts) < 3:
                     continue
-                text = archive.extractfile(member).read().decode("latin-1")
+                extracted = archive.extractfile(member)
+                assert extracted is not None  # a regular file
+                text = extracted.read().decode("latin-1")
                 found.append((member.name, parts[-3], parts[-2], text))
                 if len(found) % 1000 == 0:
                     progress(f"reading {path.name}", None)
@@ -127,4 +129,4 @@ def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
         raise
     except (*DAMAGED, tarfile.TarError, OSError) as error:
         raise DataError(f"{path.name} is damaged or no tar file ({short(error)}): get it again.") from None
-    return [rest for _, *rest in sorted(found)]
+    return [(folder, group, text) for _, folder, group, text in sorted(found)]

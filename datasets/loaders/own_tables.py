@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import scipy.sparse
@@ -50,7 +51,8 @@ def _content(
     matrices: list[np.ndarray | scipy.sparse.csr_matrix],
     labels: list[np.ndarray],
     feature_names: tuple[str, ...] = (),
-    **shape: tuple[int, int] | None,
+    *,
+    picture_shape: tuple[int, int] | None = None,
 ) -> Content:
     """Return the content of matrices and one label a row. Raises DataError where labels do not fit each
     other."""
@@ -62,7 +64,7 @@ def _content(
         kind = "binary" if len(np.unique(labels[0])) == 2 else "multiclass"
     codes, names = encode(kind, *labels)
     train, test = [*map(Part, matrices, codes), None][:2]
-    return Content(train, names, feature_names, test=test, kind=kind, **shape)
+    return Content(train, names, feature_names, test=test, kind=kind, picture_shape=picture_shape)
 
 
 def _features(
@@ -74,7 +76,7 @@ def _features(
     if not train.columns:
         raise DataError(f"{path.name} has no column besides the one of labels: give features.")
     if all(isinstance(column, np.ndarray) for column in train.columns):
-        return [np.stack(table.columns, axis=1) for table in tables], train.names
+        return [np.stack(cast(list[np.ndarray], table.columns), axis=1) for table in tables], train.names
     names, starts = list[str](), list[int]()
     for name, column in zip(train.names, train.columns, strict=True):
         starts.append(len(names))
@@ -98,6 +100,7 @@ def _one_hot(
     places, values = np.empty((n, len(starts)), np.int32), np.ones((n, len(starts)))
     for c, (start, known, column) in enumerate(zip(starts, train.columns, table.columns, strict=True)):
         if isinstance(column, Column):
+            assert isinstance(known, Column)  # both parts have one layout
             numbers = {value: start + k for k, value in enumerate(known.values)}
             places[:, c] = np.array([numbers.get(value, -1) for value in column.values], np.int32)[
                 column.codes

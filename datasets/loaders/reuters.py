@@ -68,4 +68,4 @@ def reuters_r8(request: Request) -> Content:
         if wrong or not lines:
             raise DataError(f"{path.name}, line {wrong or 1}: a document is a class, a tab and its words.")
         parts.append(lines)
-    return classified(*parts, str.split)
+    return classified(*parts, split=str.split)

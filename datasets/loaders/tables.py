@@ -119,7 +119,7 @@ def covtype(request: Request) -> Content:
 def mnist(request: Request) -> Content:
     """Handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or all 70,000."""
     pairs = [request.paths[i : i + 2] for i in range(0, len(request.paths), 2)]
-    parts = [_digits(*pair, request.progress) for pair in pairs]
+    parts = [_digits(images, labels, request.progress) for images, labels in pairs]
     *test, train = parts
     return Content(train, tuple("0123456789"), test=test[0] if test else None, picture_shape=(28, 28))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 
 import numpy as np
 import scipy.sparse
@@ -67,4 +68,4 @@ def mutual_information(X: scipy.sparse.csr_matrix, Y: np.ndarray) -> np.ndarray:
         (label - both, n - word, label),
         (n - word - label + both, n - word, n - label),
     )
-    return sum(rel_entr(joint / n, a * b / n**2).sum(1) for joint, a, b in cells)
+    return reduce(np.add, (rel_entr(joint / n, a * b / n**2).sum(1) for joint, a, b in cells))

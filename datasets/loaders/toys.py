@@ -75,7 +75,8 @@ def parse_pieces(text: str) -> list[Piece]:
 
 
 def _piece(text: str) -> Piece:
-    signed, end, sums = text if text[0] in "+-" else f"+{text}", 0, dict.fromkeys(MONOMIALS, 0.0)
+    sums: dict[str, float] = {monomial: 0.0 for monomial in MONOMIALS}
+    signed, end = text if text[0] in "+-" else f"+{text}", 0
     for term in TERM.finditer(signed):
         sign, number, monomial = term.groups()
         if term.start() != end or (number is None and monomial is None):

@@ -252,7 +252,9 @@ def read(
         i: Column(np.array(codes[i]), list(texts[i])) for i in texts
     }
     names = tuple(form.names[i] if form.names else f"x{i + 1}" for i in kept)
-    return Table(form, names, [found[i] for i in kept], found[form.label])
+    labels = found[form.label]
+    assert isinstance(labels, Column)  # they are read as texts
+    return Table(form, names, [found[i] for i in kept], labels)
 
 
 def _fitted(path: Path, form: Layout, train: Layout) -> Layout:

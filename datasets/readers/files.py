@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import struct
@@ -12,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from ..errors import DataError, short
 from ..limits import MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_SMALL_BYTES
@@ -70,7 +71,7 @@ def chunks(
         raise DataError(f"{path.name} cannot be read ({short(error)}): give a readable file.") from None
 
 
-def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
+def _decompressed(path: Path, raw: io.BufferedReader, member: str | None) -> IO[bytes] | io.BufferedIOBase:
     suffix = path.suffix.lower()
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=raw)

@@ -40,6 +40,7 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
+                assert _pools is not None  # found when the limit was set
                 take_control(_pools)
                 _limits.restore_original_limits()
 
@@ -67,12 +68,14 @@ def _blas_pools() -> ThreadpoolController:
     return _pools
 
 
-def advanced_on_one_thread(iterate: Callable[..., Generator]) -> Callable[..., Generator]:
+def advanced_on_one_thread(
+    iterate: Callable[..., Generator[Any, None, Any]],
+) -> Callable[..., Generator[Any, None, Any]]:
     """Wrap ``iterate`` so that BLAS stays on the calling thread at every advance, and is unlimited in
     between: no limit is left behind by code that drops the generator, or advances it from another thread."""
 
     @functools.wraps(iterate)
-    def limited(*args: Any, **options: Any) -> Generator:
+    def limited(*args: Any, **options: Any) -> Generator[Any, None, Any]:
         made = iterate(*args, **options)
         if not isinstance(made, Generator):
             kind = type(made).__name__

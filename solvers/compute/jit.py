@@ -10,13 +10,17 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ParamSpec, Protocol
 
 import numba
 import platformdirs
-from numba.core import event
+from numba.core import config, event
 
 from . import kernel_cache
+
+P = ParamSpec("P")
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -32,19 +36,28 @@ def source_hash() -> str:
 
 
 if "NUMBA_CACHE_DIR" not in os.environ:
-    numba.config.CACHE_DIR = str(platformdirs.user_cache_path("solverscope") / "numba" / source_hash())
+    folder = str(platformdirs.user_cache_path("solverscope") / "numba" / source_hash())
+    config.CACHE_DIR = folder  # pyright: ignore[reportAttributeAccessIssue] (Numba sets its options by name)
 
 kernel_cache.apply()
 
 #: How kernels are compiled: cached on disk, they run without the GIL, and 1/0 is inf as in IEEE 754 (the
 #: algorithms compare such values; Python's ZeroDivisionError would end a run instead).
 COMPILED = {"nogil": True, "cache": True, "error_model": "numpy", **kernel_cache.lean()}
+
+
+class Compiler(Protocol):
+    """A decorator that compiles a function. Its parameters stay, and nothing is said of what it returns."""
+
+    def __call__(self, function: Callable[P, Any], /) -> Callable[P, Any]: ...
+
+
 #: Decorator of every kernel.
-kernel = numba.njit(**COMPILED)
+kernel: Compiler = numba.njit(**COMPILED)
 
 #: Decorator of a part of a kernel: compiled inside it alone, where a kernel would be compiled by itself and
 #: once more inside each that calls it. It cannot leave out what is for arguments that are not None.
-inlined = numba.njit(**COMPILED, inline="always")
+inlined: Compiler = numba.njit(**COMPILED, inline="always")
 
 
 class CompileClock(event.Listener):

@@ -39,7 +39,12 @@ class Damaged(Exception):
     """A file of the cache is not as it was written."""
 
 
-class CheckedFiles(getattr(caching, "IndexDataCacheFile", object)):
+#: What is extended here: nothing in a version of Numba that has none of these.
+_IndexDataCacheFile: Any = getattr(caching, "IndexDataCacheFile", object)
+_FunctionCache: Any = getattr(caching, "FunctionCache", object)
+
+
+class CheckedFiles(_IndexDataCacheFile):
     """The compiled signatures of one kernel, a file each, named after the signature, and no index.
 
     A file says itself what it holds. It ends with the SHA-256 of what stands before, which Numba, reading
@@ -89,7 +94,7 @@ class CheckedFiles(getattr(caching, "IndexDataCacheFile", object)):
             file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
 
 
-class CheckedCache(getattr(caching, "FunctionCache", object)):
+class CheckedCache(_FunctionCache):
     """The cache of one kernel: where it cannot be read or written, the kernel is compiled without it."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
@@ -140,7 +145,8 @@ def lean() -> dict[str, bool]:
 def apply() -> None:
     """Keep what is compiled from here on, in the whole process, with its digest."""
     if found() == DIGEST:
-        dispatcher.FunctionCache = checked_cache
+        # it is imported there, which Numba does not count as a part of that module
+        dispatcher.FunctionCache = checked_cache  # pyright: ignore[reportAttributeAccessIssue]
     else:
         left_out = "left out kernel_cache: numba %s is not what it was written for (%s). %s"
         log.warning(left_out, numba.__version__, KNOWN, "Damaged kernels are not noticed.")

@@ -69,6 +69,7 @@ class Baton:
                 problem.design.touched += part.design.touched - touched
                 iterate = _seen(iterate)
             if goes_on:
+                assert iterate.w is not None
                 self.w = iterate.w.copy()  # the solver may go on in the array that it showed
             if iterate.iteration == 0 and self.passed:
                 continue  # the weights where the baton passed, which the solver before has shown

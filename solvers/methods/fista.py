@@ -28,8 +28,7 @@ class FISTA(Solver):
     product a trial. The violation at x_k costs another gradient: it is computed only where K(y_k - x_k),
     which tends to zero with it, has become as small as ``tol`` asks for.
 
-    A subclass defines ``_start(problem, x)``, the first step 1/K, and ``_step(problem, y, step)``, the step
-    taken from y after one of length ``step``.
+    A subclass defines ``_start`` and ``_step``.
     """
 
     paper = "Beck and Teboulle 2009; Blondel et al. 2013, section 5.2"
@@ -41,6 +40,14 @@ class FISTA(Solver):
         title="restart of the momentum",
     )
     tol: float = tol_param()
+
+    def _start(self, problem: Problem, x: Point) -> float:
+        """Return the first step 1/K."""
+        raise TypeError(f"{type(self).__name__} does not define _start")
+
+    def _step(self, problem: Problem, y: Point, step: float) -> Found[Point]:
+        """Return the step taken from y after one of length ``step``."""
+        raise TypeError(f"{type(self).__name__} does not define _step")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         x = y = problem.at(w0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -179,12 +179,20 @@ class State:
         before and then gives its scores, so that threads wait for each other once a step."""
         work = last = owed = None
         for b in range(n_steps + 1):
-            (last, was), owed = (work, owed), tuple(self.k * s for s in self.strengths)
+            (last, was), owed = (work, owed), (self.k * self.strengths[0], self.k * self.strengths[1])
             members = batches.order[b * batches.size : (b + 1) * batches.size]
             work = work_of(members, self.instances.offsets, self.W.shape[1], self.W_tail.size)
 
-            def lane(number: int, b=b, work=work, owed=owed, last=last, was=was, size=members.size) -> None:
-                if last is not None:
+            def lane(
+                number: int,
+                b: int = b,
+                work: Any = work,
+                owed: tuple[float, float] = owed,
+                last: Any = last,
+                was: tuple[float, float] | None = was,
+                size: int = members.size,
+            ) -> None:
+                if was is not None:
                     add_lane(batches, b - 1, number, self.sums, *was, last.G)
                 if size:
                     scores_of_lane(batches, b, number, self.sums, *owed, work.Z[number])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..declare import Trait, as_printed, param, random_seed
 from ..parts.direction import HELD, Direction, descent_direction
-from ..parts.linesearch import ROUNDING, Found, Search, Trial, backtrack, decreases
+from ..parts.linesearch import NOWHERE, ROUNDING, Found, Search, Trial, backtrack, decreases
 from ..parts.memory import PairMemory
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -82,12 +82,13 @@ class OWLQN(LimitedMemory, Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         rng, memory, progress = np.random.default_rng(self.seed), self.inverse(problem), Progress(0.0)
         point = problem.at(w0)
-        found, known, n, straight = None, {}, 0, False
+        known: dict[str, Any] = {}
+        found, n, straight = None, 0, False
         while True:
             w, g, violation = point.w, point.gradient(), point.violation()
             v = self._subgradient(point, rng)
             heading = self._heading(point, v, memory)
-            live = {"gradient": g}
+            live: dict[str, Any] = {"gradient": g}
             if heading.found is not None:
                 known["inner_iterations"], live["direction"] = heading.found.steps, heading.found
                 known["qp_iterations"] = heading.found.qp_iterations
@@ -160,11 +161,14 @@ class OWLQN(LimitedMemory, Solver):
         kinks = problem.penalty.l1 > 0.0
         search = Search(point.objective, d, active=None if kinks else problem.design.working_set())
         if found is not None and not found.descends:
-            return Found(None, 0.0, search, 0)
+            return Found(NOWHERE, 0.0, search, 0)
         if len(memory):
             first, beta = 1.0, self.beta
         else:
-            first, beta = problem.line(point, d).straight_step() if straight else 1.0 / np.linalg.norm(d), 0.1
+            first, beta = (
+                problem.line(point, d).straight_step() if straight else 1.0 / float(np.linalg.norm(d)),
+                0.1,
+            )
         rounding = ROUNDING * abs(point.objective)
         near = -first * problem.total(np.dot, v, d) <= NEAR * rounding
 

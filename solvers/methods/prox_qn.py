@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -336,7 +337,7 @@ class _State:
         """Move to the new point: g on A there, the pair (s, y) and γ (lines 34 to 39)."""
         self.point = found.point
         g = self.point.gradient(self.A)
-        self.model.learn(found.t * found.search.d, g - self.g)
+        self.model.learn(found.displacement, g - self.g)
         self.g = g
 
     def give_up(self) -> None:
@@ -347,7 +348,7 @@ class _State:
     def iterate(self, n: int, test: ShrinkTest, found: Found[Point] | None) -> Iterate:
         """Describe iterate n, to which the step ``found`` led, and the shrinking ``test`` made there."""
         live = {"gradient": self.g, "shrinking": test if self.solver.shrinking else None}
-        known = {"epoch": self.epochs + self.cooling.epoch, "returned": test.returned.size}
+        known: dict[str, Any] = {"epoch": self.epochs + self.cooling.epoch, "returned": test.returned.size}
         known["violation"] = test.largest if test.whole else NAN
         known["phase"] = self.after if found is None else "shrink" if self.solver.shrinking else None
         known |= self.model.record(stepped=found is not None)
@@ -365,7 +366,7 @@ class _Steps(Steps):
         """Search along the solution d of the inner problem (lines 19 to 33)."""
         self.model.follow(look.members)
         found, self.g = self.model.search(point, look.members, look.gradient), look.gradient
-        self.s = found.t * found.search.d if found.t > 0.0 else np.zeros_like(self.g)
+        self.s = found.displacement if found.t > 0.0 else np.zeros_like(self.g)
         return found
 
     def meet(self, look: Look) -> None:

@@ -18,7 +18,6 @@ from ..problems.products.working_set import WorkingSet
 from .coordinate.newton_kernels import NO_DECREASE, promised
 from .iterate import NAN
 from .prox_qn_kernels import sweep
-from .solver import Solver
 
 #: Coordinates one kernel call visits in a sweep.
 SWEEP_CHUNK = 100_000
@@ -45,7 +44,7 @@ class Model:
         What happened since the last record.
     """
 
-    def __init__(self, solver: Solver, problem: Problem) -> None:
+    def __init__(self, solver: Any, problem: Problem) -> None:
         self.solver, self.problem, self.lam = solver, problem, problem.penalty.l1
         self.inner, self.sweeps = InnerProblem(solver, problem), 0
         self.metric = Metric(solver.diagonal, problem)
@@ -106,7 +105,7 @@ class Model:
         r = self.metric.root
         d, self.sweeps = self.inner.solve(r * w, g / r, self.lam / r, self.memory, self.gamma)
         d = np.where(d == -r * w, -w, d / r)
-        decrease = promised(*(v[:, None] for v in (w, g, d)), self.lam, 0.0, 0.0)
+        decrease = promised(w[:, None], g[:, None], d[:, None], self.lam, 0.0, 0.0)
         if not decrease < -NO_DECREASE * abs(point.objective):
             return Found(point, 0.0, None, 0)
         line = self.problem.line(point, d, A)
@@ -161,14 +160,20 @@ class Metric:
 
     def clear(self) -> None:
         """Forget D, so that it is measured before the next direction."""
-        self.root: np.ndarray | None = None
+        self._root: np.ndarray | None = None
         #: whether D is to be measured anew
         self.stale = True
 
+    @property
+    def root(self) -> np.ndarray:
+        """Return D^½, which has been measured."""
+        assert self._root is not None
+        return self._root
+
     def carry(self, kept: np.ndarray, known: np.ndarray) -> None:
         """Go over to other members, as :meth:`.memory.PairMemory.carry` does; D of new ones is 1 at first."""
-        if self.root is not None:
-            self.root = spread(self.root[kept], known) + ~known
+        if self._root is not None:
+            self._root = spread(self._root[kept], known) + ~known
             self.stale = self.stale or not known.all()
 
     def measure(self, point: Point, active: WorkingSet) -> np.ndarray | None:
@@ -176,21 +181,21 @@ class Metric:
         unit of each weight D^½w grew, None where there are no pairs in the unit before."""
         if not self.stale:
             return None
-        before, self.root, self.stale = self.root, np.ones(len(active)), False
+        before, self._root, self.stale = self._root, np.ones(len(active)), False
         if self.choice != "off":
             h = point.hessian_diagonal(active)
             if self.choice == "auto":
                 self.choice = "on" if spreads(h) else "off"
             mean = float(h.mean())
             if self.choice == "on" and mean > 0.0:
-                self.root = np.maximum(h, FLOOR * mean) ** 0.25
-        return None if before is None else self.root / before
+                self._root = np.maximum(h, FLOOR * mean) ** 0.25
+        return None if before is None else self._root / before
 
 
 class InnerProblem:
     """min_d gᵀd + ½dᵀBd + Σ_j λ_j|w_j + d_j| by coordinate descent (section 2.2)."""
 
-    def __init__(self, solver: Solver, problem: Problem) -> None:
+    def __init__(self, solver: Any, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
         self.rng = np.random.default_rng(solver.seed)
 

@@ -100,8 +100,10 @@ class FIS(Solver):
             moved = rounds.run(point.w, point.scores)
             delta = point.w - before
             drift = point.drift.after(problem, point.w, delta)
-            fresh = drift is None or drift.updates >= REFRESH
-            point = problem.at(point.w) if fresh else Point(problem, point.w, point.scores, drift=drift)
+            if drift is None or drift.updates >= REFRESH:
+                point = problem.at(point.w)
+            else:
+                point = Point(problem, point.w, point.scores, drift=drift)
 
 
 class _Rounds:

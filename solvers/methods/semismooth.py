@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..declare import Trait, param
-from ..parts.linesearch import Found, Search, Trial, backtrack, decreases, unsearched
+from ..parts.linesearch import NOWHERE, Found, Search, Trial, backtrack, decreases, unsearched
 from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -120,7 +120,7 @@ class Newton(Steps):
         point = ahead.move(1.0)
         found = self._search(point, v - p, members, f, bound)
         self.damping = max(self.damping * (0.25 if found.t == 1.0 else 4.0), self.solver.damping)
-        if found.point is None:
+        if found.t == 0.0:
             self.known |= {"events": ("proximal-step",), "ls_trials": found.trials}
             return unsearched(point)
         return found
@@ -132,12 +132,12 @@ class Newton(Steps):
         line = self.problem.line(point, e, members)
         search = Search(point.objective, e, active=members, reference=f + bound)
 
-        def attempt(t: float) -> Trial[Point]:
+        def attempt(t: float) -> Trial[None]:
             value = line(t)
             return Trial(None, value, f + bound, decreases(value, f, bound))
 
         found = backtrack(attempt, search, beta=self.solver.beta, max_trials=TRIALS)
-        return found._replace(point=line.move(found.t)) if found.t > 0.0 else found
+        return found.leading_to(line.move(found.t) if found.t > 0.0 else NOWHERE)
 
     def _newton_point(
         self, point: Point, look: Look, w: np.ndarray, y: np.ndarray, p: np.ndarray

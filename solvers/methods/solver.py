@@ -128,6 +128,6 @@ class Solver(Declared):
     def towards(self, tol: float | None) -> Solver:
         """Return this solver with its ``tol``, if it has one, set to the run's where it is the default."""
         declared = {p.name: p for p in parameters(type(self))}
-        if tol and "tol" in declared and self.tol == declared["tol"].default:
+        if tol and "tol" in declared and vars(self)["tol"] == declared["tol"].default:
             return replace(self, tol=tol)
         return self

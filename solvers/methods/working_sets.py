@@ -244,6 +244,7 @@ class Selection:
 
     def test(self, w: np.ndarray) -> ShrinkTest:
         """Describe what the rule did at the last look, at w."""
+        assert self._last is not None  # there has been a look
         looked, seen, keep, proved = self._last
         full = looked.size == self.n_blocks
         strength = room_of(np.zeros(self.width), *self.strengths)

@@ -36,7 +36,9 @@ def chunked(values: np.ndarray, size: int, *, split_signs: bool = False) -> np.n
     starts = np.zeros(values.size, dtype=np.int32)
     edges = [0, values.size]
     if split_signs:
-        edges[1:1] = [np.searchsorted(values, 0.0, side=side, sorter=order) for side in ("left", "right")]
+        edges[1:1] = [
+            int(np.searchsorted(values, 0.0, side=side, sorter=order)) for side in ("left", "right")
+        ]
     for lo, hi in pairwise(edges):
         starts[lo:hi:size] = 1
     labels = np.empty(values.size, dtype=np.int32)

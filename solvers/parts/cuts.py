@@ -132,7 +132,7 @@ class Cuts:
             self.qp_iterations += iterations
             there = None if found is None else self._at(found)
             rise = -np.inf if there is None else there.bound - self.bound
-            if rise > rounding or (rise >= -rounding and there.gap < self.gap):
+            if there is not None and (rise > rounding or (rise >= -rounding and there.gap < self.gap)):
                 self._take(there)
             elif rise < -rounding and prox < diagonal.max():
                 prox *= HEAVIER
@@ -162,7 +162,7 @@ class Cuts:
             moved, _ = simplex_step(H, self.b + q / shrunk - H @ beta, beta)
             beta = beta if moved is None else moved
             down = self.Q @ beta
-            squares = max(norm - 2.0 * s * (q @ beta) + s * s * (beta @ down), 0.0) / shrunk**2
+            squares = max(float(norm - 2.0 * s * (q @ beta) + s * s * (beta @ down)), 0.0) / shrunk**2
             return 0.5 * self.ridge * squares + float(((q - s * down) / shrunk + self.b).max())
 
         near, far, s = 0.0, np.inf, self._multiplier

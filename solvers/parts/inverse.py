@@ -21,15 +21,19 @@ class Inverse(Protocol):
 
     def __len__(self) -> int:
         """Return the number of pairs in B; with none it is the identity."""
+        ...
 
     def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
         """Update B and return sᵀy; return None and leave B as it is where sᵀy is too small."""
+        ...
 
     def inverse_product(self, v: np.ndarray) -> np.ndarray:
         """Return B v."""
+        ...
 
     def clear(self) -> None:
         """Go back to the identity."""
+        ...
 
 
 class Identity:

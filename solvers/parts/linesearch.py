@@ -6,7 +6,7 @@ import copy
 import math
 import sys
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ ROUNDING = 10 * sys.float_info.epsilon
 TRIALS = 30, 1000
 #: The type of what a step leads to: a point, or what a solver needs to get there.
 Place = TypeVar("Place")
+Other = TypeVar("Other")
+#: The ``point`` of an outcome without a step, which nobody may use.
+NOWHERE: Any = None
 
 
 class Breakpoints(NamedTuple):
@@ -110,7 +113,7 @@ class Found(NamedTuple, Generic[Place]):
     Attributes
     ----------
     point
-        What the accepted step leads to; None, or where the search began, if there is no such step.
+        What the accepted step leads to; ``NOWHERE``, or where the search began, if there is no such step.
     t : float
         The accepted step; 0 if none was accepted, inf if f falls along the ray for ever, nan for a pass with
         a search in each block.
@@ -122,7 +125,7 @@ class Found(NamedTuple, Generic[Place]):
         The record's ``ls_kind``.
     """
 
-    point: Place | None
+    point: Place
     t: float
     search: Search | None
     trials: int
@@ -132,6 +135,17 @@ class Found(NamedTuple, Generic[Place]):
     def backtracked(self) -> bool:
         """Tell whether a step was accepted, but shorter than the first one tried."""
         return self.search is not None and self.kind != "exact" and 0.0 < self.t < self.search.trials[0][0]
+
+    @property
+    def displacement(self) -> np.ndarray:
+        """Return t d, where the search went along a direction d."""
+        assert self.search is not None
+        assert self.search.d is not None
+        return self.t * self.search.d
+
+    def leading_to(self, point: Other) -> Found[Other]:
+        """Return the same outcome, with what the step leads to."""
+        return Found(point, self.t, self.search, self.trials, self.kind)
 
 
 def unsearched(point: Place, t: float = float("nan")) -> Found[Place]:
@@ -154,7 +168,7 @@ def backtrack(
         if trial.accepted:
             return Found(trial.point, t, search, len(search.trials))
         t *= beta
-    return Found(None, 0.0, search, len(search.trials))
+    return Found(NOWHERE, 0.0, search, len(search.trials))
 
 
 def decreases(new: float, old: float, bound: float) -> bool:
@@ -221,4 +235,4 @@ def wolfe(
         lo, hi = (t, hi) if low_enough else (lo, t)
         t = 2.0 * lo if hi == math.inf else max(0.5 * (lo + hi), decay * hi if decay else 0.0)
     endless = start < 0.0 and hi == math.inf
-    return Found(None, math.inf if endless else 0.0, search, len(search.trials), "wolfe")
+    return Found(NOWHERE, math.inf if endless else 0.0, search, len(search.trials), "wolfe")

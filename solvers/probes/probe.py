@@ -81,7 +81,15 @@ class Probe:
 
     name: str
     take: Take | None = None
-    begin: Callable[[Problem], Take] | None = None
+    begin: Callable[[Any], Take] | None = None
+
+    def taking(self, problem: Problem | None) -> Take:
+        """Return what copies arrays in a run on this problem."""
+        if self.begin is not None:
+            return self.begin(problem)
+        if self.take is None:
+            raise TypeError(f"the probe {self.name} has neither take nor begin: give one")
+        return self.take
 
 
 def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -96,7 +104,7 @@ def _few(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.w is None or max(it.nnz, 0) > MOST_NONZERO:
         return None
     found = _weights(it)
-    return found if found["indices"].size <= MOST_NONZERO else None
+    return None if found is None or found["indices"].size > MOST_NONZERO else found
 
 
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -151,7 +159,7 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
     test, active = it.live.get("shrinking"), it.live.get("active")
     if test is None:
         return None
-    if callable(test):
+    if not hasattr(test, "tested"):
         test = test(it.w)
     tested, full = test.tested, test.tested.full
     if full:
@@ -275,7 +283,7 @@ class ProbeStore:
 
     def __init__(self, probes: Sequence[Probe] = (), problem: Problem | None = None) -> None:
         self.probes = tuple(probes)
-        self._takes = {p.name: p.take if p.begin is None else p.begin(problem) for p in self.probes}
+        self._takes = {p.name: p.taking(problem) for p in self.probes}
         self.cadence = 1
         self.bytes = 0
         self._entries: list[tuple[int, dict[str, Seen]]] = []  # iteration, and what each probe saw
@@ -343,7 +351,7 @@ class ProbeStore:
         """Tell whether an entry is kept: it is its turn, or a probe's first."""
         return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
-    def last(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
+    def last(self, name: str, iteration: int) -> tuple[int, Seen] | None:
         """Return the last entry of a probe up to an iteration: the iteration it is of, and what was seen.
 
         If there is none that early it is the probe's first entry; None if it has no entry.
@@ -355,7 +363,7 @@ class ProbeStore:
                 return at, seen[name]
         return None
 
-    def entries(self, name: str, after: int = -1) -> list[tuple[int, dict[str, np.ndarray]]]:
+    def entries(self, name: str, after: int = -1) -> list[tuple[int, Seen]]:
         """Return all entries of a probe after an iteration, in their order: the iteration of each, and what
         was seen."""
         entries = self._entries[:]

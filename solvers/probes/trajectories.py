@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..methods.iterate import Iterate
+from ..parts.clusters import Clusters
 from ..problems.products.working_set import WorkingSet
 
 #: Weights that are followed, at most; of a smaller problem all.
@@ -20,6 +21,8 @@ SEARCHED = 10_000_000
 GUESSED_BY, SORTED = 16_384, 3
 #: Factor from one iteration at which the largest are searched for to the next.
 AGAIN = 2.0
+#: Before the first iterate.
+NOBODY = np.empty(0, dtype=np.int32)
 
 
 class Follower:
@@ -32,15 +35,15 @@ class Follower:
     """
 
     def __init__(self) -> None:
-        self._members: np.ndarray | None = None
+        self._members = NOBODY
         self._next = 0
-        self._labels: tuple[object, np.ndarray | None, np.ndarray | None] = (None, None, None)
+        self._labels: tuple[Clusters | None, np.ndarray, np.ndarray] = (None, NOBODY, NOBODY)
 
     def __call__(self, it: Iterate) -> dict[str, np.ndarray] | None:
         w = it.w
         if w is None:
             return None
-        if self._members is None:
+        if not self._members.size:
             self._members = first(w.size)
         if self._members.size < min(MOST, w.size) and it.iteration >= self._next:
             self._join(w, it.live.get("active"), it.iteration)
@@ -62,7 +65,7 @@ class Follower:
         if new.size:
             self._members = np.append(self._members, new.astype(np.int32))
 
-    def _labels_of(self, clusters: object) -> np.ndarray | None:
+    def _labels_of(self, clusters: Clusters | None) -> np.ndarray | None:
         """Return the cluster of each weight followed, -1 for none; computed once for all iterates that have
         the same clusters."""
         if clusters is None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -110,7 +110,7 @@ class Design:
     @property
     def columns(self) -> Columns:
         """Return all columns of X, made at the first call where it is large and sparse."""
-        return self._turned or self.derived("columns", self.picked.turned)
+        return self._turned or self.derived("columns", cast(PickedColumns, self.picked).turned)
 
     @property
     def starts(self) -> np.ndarray:
@@ -158,7 +158,7 @@ class Design:
         design._count(np.diff(columns.starts))
         return design
 
-    def attached(self, pulse: Callable[[], None]) -> Design:
+    def attached(self, pulse: Callable[[], None]) -> Self:
         """Return a shallow copy with its own pulse, count of entries touched and account of the derived."""
         other = copy.copy(self)
         other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
@@ -181,14 +181,14 @@ class Design:
         """Return A v for weights v, one value a member of ``active`` (None: all weights); zeros cost
         nothing."""
         Z, tail = recycled(self.n_rows, self.n_outputs), np.zeros(self.n_tail)
-        whole = active is None or active.full
-        if not whole and (rows := self._some_rows(active, v[: active.n_body] != 0.0)) is not None:
-            tail[active.tail] = v[active.n_body :]
+        part = None if active is None or active.full else active
+        if part is not None and (rows := self._some_rows(part, v[: part.n_body] != 0.0)) is not None:
+            tail[part.tail] = v[part.n_body :]
             self.touched += rows.entries
-            rows.write_scores(v[: active.n_body], *active.body, Z, self._each_part)
+            rows.write_scores(v[: part.n_body], *part.body, Z, self._each_part)
             return Scores(Z, tail)
         Z[:] = 0.0
-        if whole and (rows := self._occupied(v)) is not None:
+        if part is None and (rows := self._occupied(v)) is not None:
             features, V, tail = rows
             self.touched += int(self.column_nnz[features].sum())
             self._scores_rows(features, V, Z)
@@ -441,7 +441,7 @@ class Design:
         """Return the columns to read for the members, and which of them each member has, in ``by_output``
         order."""
         shared = active.lineage
-        if shared.columns is None:
+        if shared.columns is None or shared.base is None:
             return self.columns_of(active.by_output()[1])
         return shared.columns, active.places_in(shared.base)
 

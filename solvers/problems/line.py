@@ -168,7 +168,7 @@ class Line:
     def _moved(self, found: Found[float]) -> Found[Point]:
         """Move to the step found, whose ``point`` is the loss there, if any."""
         there = 0.0 < found.t < np.inf
-        return found._replace(point=self.move(found.t, found.point) if there else self.point)
+        return found.leading_to(self.move(found.t, found.point) if there else self.point)
 
     def curvature(self) -> float:
         """Return dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with

@@ -20,7 +20,7 @@ PIECE = 200_000
 class Objective:
     """Design, loss and penalty together; ``scale`` s is 1 (sum over instances) or 1/n (average).
 
-    This is all of a :class:`.problem.Problem` that points and lines use.
+    This is what a :class:`.problem.Problem` is made of.
     """
 
     def __init__(self, design: Design, loss: BoundLoss, penalty: Penalty, *, average: bool) -> None:

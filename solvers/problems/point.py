@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class Point:
     Parameters
     ----------
     problem : Objective
-        The objective.
+        The problem.
     w : array, (weights,)
         The weights, flat: W row by row, then the tail.
     scores : Scores
@@ -116,7 +116,9 @@ class Point:
         active: WorkingSet | None = None,
         drift: Drift = NONE,
     ) -> None:
-        self.problem, self.w, self.scores, self.active, self.drift = problem, w, scores, active, drift
+        #: a :class:`.problem.Problem`, a class that knows this one
+        self.problem: Any = problem
+        self.w, self.scores, self.active, self.drift = w, scores, active, drift
         self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
         members = w if active is None else active.take(w)
         self.penalty = float(sum(penalty.value(v) for penalty, v in problem.parts(active, members)))

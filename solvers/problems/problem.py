@@ -269,7 +269,7 @@ class Problem(Objective):
         design, loss = self.design.take(rows), loss.attached(self.team, self.pulse)
         design.pulse = self.pulse
         part = Problem(design, loss, self.penalty, average=self.average, names=self.names, start=self.start)
-        if self.average or not self.penalty.takes_lam:
+        if self.average or self.lam is None:
             return part
         return part.at_lam(self.lam * loss.n_instances / n)
 
@@ -287,8 +287,8 @@ class Problem(Objective):
         """Return the smallest λ at which w = 0 is optimal for the gradient ``g`` there; None if there is
         none."""
         parts = (self.penalty.lam_max(g[part]) for part in self.pieces())
-        found = next(parts)
-        return None if found is None else max([found, *parts])
+        known = [lam for lam in parts if lam is not None]
+        return max(known) if known else None
 
     def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return views of flat weights: W (n_features x n_outputs), and the rest: transitions, from x to,
@@ -347,6 +347,8 @@ class Problem(Objective):
 
     def test_scores(self, w: np.ndarray) -> tuple[BoundLoss, Scores]:
         """Return the loss that holds the labels of the test part, and the scores of weights ``w`` there."""
+        if self._test is None:
+            raise ValueError("the problem has no test part: ask has_test first")
         design, loss = self._test()
         return loss, design.scores(w)
 

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compute.lazy import lazy
+from .losses.loss import BoundLoss
 from .point import Point
 from .scores import Scores
 
@@ -61,7 +62,7 @@ class Subdifferential:
         return self.g + (transposed @ change).ravel(), float(self.g @ p) + float(np.vdot(change, ahead.Z))
 
     @lazy
-    def _tied(self) -> tuple[object, np.ndarray | slice, tuple[sp.csr_array, sp.csr_array] | None]:
+    def _tied(self) -> tuple[BoundLoss, np.ndarray | slice, tuple[sp.csr_array, sp.csr_array] | None]:
         """Return the loss of the tied instances, the rows of X they take, and these, also transposed; all
         of the loss and None where they are so many that products with X are as fast, or not at hand."""
         problem, whole = self.problem, (self.problem.loss, slice(None), None)

@@ -7,6 +7,7 @@ kept from. It ends with the process that has started it.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import queue
 import signal
@@ -14,7 +15,7 @@ import sys
 import threading
 import warnings
 from dataclasses import fields
-from typing import IO
+from typing import IO, cast
 
 from ..compute.blas import one_blas_thread
 from .foreign import Task, Tell
@@ -26,9 +27,10 @@ Frames = queue.SimpleQueue
 
 def listen(orders: Frames) -> None:
     """Take in orders; end the process with the one that gives them."""
+    stdin = cast(io.BufferedIOBase, sys.stdin.buffer)
     try:
         while True:
-            orders.put(read(sys.stdin.buffer))
+            orders.put(read(stdin))
     except (EOFError, OSError):
         os.kill(os.getpid(), signal.SIGTERM)
 

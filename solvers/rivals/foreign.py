@@ -40,7 +40,8 @@ class Tell:
     def __call__(self, n: int, w: np.ndarray) -> None:
         """Tell the number of an iterate and its weights; returns once the next one is wanted."""
         self.end()
-        write(self._answers, iteration=n, w=np.asarray(w, dtype=float).ravel(), **self._spent)
+        spent = self._spent or {}
+        write(self._answers, iteration=n, w=np.asarray(w, dtype=float).ravel(), **spent)
         if self._orders.get()["do"] == "leave":
             raise Left
         self.begin()
@@ -204,7 +205,7 @@ class Foreign(Solver):
         if w0 is not None and not self.takes_start:
             return Ending("failed", f"{self.program} starts from zero alone: leave the start out")
         start, anew = problem.at(w0).w, self.watched == ANEW
-        seconds = {"cpu_seconds": 0.0, "wall_seconds": 0.0} if anew else {}
+        seconds: dict[str, Any] = {"cpu_seconds": 0.0, "wall_seconds": 0.0} if anew else {}
         yield Iterate(0, w=start, phase=self.watched, **seconds)
         w, aim, touched = start, problem.aim(getattr(self, "tol", 0.0)), 0
         task = Task.of(problem, w0, aim)

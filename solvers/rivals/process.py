@@ -7,6 +7,7 @@ The two speak in frames over pipes: a line of JSON, then the bytes of the arrays
 from __future__ import annotations
 
 import atexit
+import io
 import json
 import os
 import queue
@@ -17,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import psutil
@@ -48,7 +49,7 @@ class Told(NamedTuple):
     wall: float
 
 
-def write(file: IO[bytes], **frame: Any) -> None:
+def write(file: IO[bytes] | io.BufferedIOBase, **frame: Any) -> None:
     """Write a frame."""
     arrays = {name: np.ascontiguousarray(v) for name, v in frame.items() if isinstance(v, np.ndarray)}
     about = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
@@ -59,7 +60,7 @@ def write(file: IO[bytes], **frame: Any) -> None:
     file.flush()
 
 
-def read(file: IO[bytes]) -> Frame:
+def read(file: io.BufferedIOBase) -> Frame:
     """Read a frame; EOFError at the end of the file."""
     line = file.readline()
     if not line.endswith(b"\n"):
@@ -85,6 +86,9 @@ class Process:
             stderr=subprocess.DEVNULL,
             env=environment,
         )
+        #: what it is sent, and what it answers
+        self._orders = cast(io.BufferedIOBase, self._popen.stdin)
+        self._answers = cast(io.BufferedIOBase, self._popen.stdout)
         #: The process, and the one in which its program works, if that is another.
         self._seen = [psutil.Process(self._popen.pid)]
         self._frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
@@ -102,13 +106,13 @@ class Process:
     def _listen(self) -> None:
         with suppress(EOFError, OSError, ValueError):
             while True:
-                self._frames.put(read(self._popen.stdout))
+                self._frames.put(read(self._answers))
         self._frames.put(None)
 
     def send(self, **frame: Any) -> None:
         """Send a frame; a process that is gone is noticed by whoever waits for its answer."""
         with suppress(OSError):
-            write(self._popen.stdin, **frame)
+            write(self._orders, **frame)
 
     def answer(self, pulse: Callable[[], None]) -> Frame:
         """Wait for a frame, with a pulse now and then, during which the process stands still; Lost if none
@@ -157,7 +161,7 @@ class Process:
         self._popen.kill()
         self._popen.wait()
         with suppress(OSError):
-            self._popen.stdin.close()
+            self._orders.close()
 
 
 #: Processes without a program.

@@ -35,6 +35,7 @@ class SciPyMinimize(Solver):
     most ``tol`` times that at w = 0, or where it cannot go on.
     """
 
+    tol: float
     method: ClassVar[str]
     #: options of ``minimize`` for this method, and further arguments
     options: ClassVar[dict[str, Any]]

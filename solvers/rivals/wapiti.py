@@ -122,6 +122,7 @@ def trained(arguments: Sequence[str], tell: Tell) -> tuple[int, float]:
         program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         tell.started(process.pid)
+        assert process.stderr is not None
         for line in process.stderr:
             if line.startswith(BEGINS):
                 began = cpu_of(process.pid)

@@ -27,7 +27,7 @@ def why_not_written(error: OSError) -> tuple[str, str]:
     """Say why something could not be written, and what to do about it."""
     error = error.__cause__ if isinstance(error.__cause__, OSError) else error
     reason = (error.strerror or str(error) or type(error).__name__).lower()
-    return _REASONS.get(error.errno, (reason, "choose another place"))
+    return _REASONS.get(error.errno or 0, (reason, "choose another place"))
 
 
 @contextmanager

@@ -201,6 +201,7 @@ def taken_over(iterate: Iterate, solver: Solver, problem: Problem, *, turned: bo
     with closing(solver.iterate(problem, baton.w)) as iterates:
         further = baton.carried(None, iterates, problem, problem, goes_on=False)
         if turned and (first := next(further, None)) is not None:
+            assert problem.lam is not None  # it was changed
             first.events = (mark(problem.lam), *first.events)
             yield first
         return (yield from further)

@@ -138,7 +138,9 @@ def _tree(text: str) -> ast.expr:
     if not (text.isascii() and text.isprintable()) or "\\" in text:
         raise ValueError("write plain letters, digits and signs")
     try:
-        return parsed(text, "eval").body
+        tree = parsed(text, "eval")
+        assert isinstance(tree, ast.Expression)
+        return tree.body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError("write one such as nnz > 100 or objective > prev.objective") from None
 

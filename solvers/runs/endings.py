@@ -77,7 +77,7 @@ def disputed(ending: Ending, false: Sequence[str]) -> Ending:
     return saying(Ending("disputed", "; ".join(false)), f"it ended as {ending.status}: {ending.message}")
 
 
-def described(error: Exception) -> str:
+def described(error: BaseException) -> str:
     """Describe an error with the file and line that it came from, for the author of a solver: the last line
     of a file that is not of this package, as a plug-in's, if one led there."""
     said, frames = f"{type(error).__name__}: {error}", list(walk_tb(error.__traceback__))

@@ -50,11 +50,12 @@ def log_spaced(
         If the penalty has no λ, or no λ_max to be relative to, or a bound is not above 0.
     """
     check_takes_lam(problem)
-    if relative and not problem.lam_max:
+    lam_max = problem.lam_max if relative else None
+    if relative and not lam_max:
         raise ValueError(f"penalty {problem.penalty.id} has no λ_max: give the λ themselves")
     if not (n >= 1 and first > 0 and last > 0):
         raise ValueError(f"{n} values of λ from {first} to {last}: give at least one value, above 0")
-    unit = problem.lam_max * ROUNDED_UP if relative else 1.0
+    unit = lam_max * ROUNDED_UP if lam_max else 1.0
     return [float(lam) for lam in unit * np.geomspace(first, last, n)]
 
 

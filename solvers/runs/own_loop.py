@@ -164,6 +164,7 @@ class OwnLoop:
 
     def _measured(self, w: np.ndarray, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row with the objective, its parts, the violation and the non-zeros at ``w``."""
+        assert self._problem is not None
         point = Point(self._problem, w, self._problem.design.scores(w))
         nnz, nnz_rows = point.sparsity()
         seen = {"loss": point.loss, "penalty": point.penalty, "nnz": nnz, "nnz_rows": nnz_rows}

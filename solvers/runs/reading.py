@@ -173,7 +173,7 @@ def _from_arrays(label: str, arrays: Mapping[str, np.ndarray], problem: dict[str
     return trace
 
 
-def _column(name: str, column: np.ndarray) -> Sequence[Any]:
+def _column(name: str, column: np.ndarray) -> Sequence[Any] | np.ndarray:
     """Return a column as a trace takes it. ValueError where it is none of that field."""
     field = FIELDS[name]
     if column.ndim != 1 or column.dtype.kind not in {int: "iu", float: "fiu"}.get(field.type, "U"):

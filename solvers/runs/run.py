@@ -386,13 +386,13 @@ class Run:
             self._drift = iterate.live["point"].drift
         measure = optimality.missing(self.problem, self.solver.knows)
         unknown = measure is not None and np.isnan(getattr(iterate, measure))
-        if unknown and iterate.w is not None and self._optimality.allows(self._cpu):
+        if measure is not None and unknown and iterate.w is not None and self._optimality.allows(self._cpu):
             with self._optimality.booked():
                 self._fresh = self._fresh or self._observe(iterate.w)
                 setattr(iterate, measure, optimality.measured(measure, self._fresh))
         believed = self._known.checked if unknown and measure == "dual_gap" else self._known.claimed
         iterate.dual_gap = believed(iterate.objective, iterate.dual_gap)
-        if self.begins_at(iterate):
+        if self.origin is not None and self.begins_at(iterate):
             self.origin.check(iterate)
         if iterate.w is not None:
             if iterate.w.size <= COPIED:
@@ -476,8 +476,9 @@ class Run:
             false: list[str] = []
             try:
                 with one_blas_thread():
-                    seen = self._fresh is not None and np.array_equal(self._fresh.w, trace.w)
-                    point = self._fresh if seen else self._observe(trace.w)
+                    point = self._fresh
+                    if point is None or not np.array_equal(point.w, trace.w):
+                        point = self._observe(trace.w)
                     compiled = compile_clock.spent()[0]
                     false = judge(point, last, result, self._known, self._drift)
                     result["compile_seconds"] += compile_clock.spent()[0] - compiled

@@ -108,6 +108,6 @@ def learn(trace: Trace, f_stars: Mapping[str, float | None]) -> None:
         lams = (
             {**said, "f_star": f_stars[said["key"]]} if said["key"] in f_stars else said for said in info.lams
         )
-        return replace(info, f_star=f_stars.get(info.problem.get("key"), info.f_star), lams=tuple(lams))
+        return replace(info, f_star=f_stars.get(info.problem.get("key", ""), info.f_star), lams=tuple(lams))
 
     trace.change(learned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..declare import number
 from ..methods.iterate import Ending
@@ -101,7 +102,7 @@ class Stopping:
         return self
 
     def ending(
-        self, record: Mapping[str, object], met: Callable[[Mapping[str, object], float], str | None]
+        self, record: Mapping[str, Any], met: Callable[[Mapping[str, Any], float], str | None]
     ) -> Ending | None:
         """Return why the run ends at this record, or None. Convergence is tested before the other limits:
         ``met(record, tol)`` returns in a sentence why the iterate is optimal to ``tol``, or None."""
@@ -110,9 +111,11 @@ class Stopping:
             return Ending("failed", f"the objective became {objective} at iteration {record['iteration']}")
         if self.tol is not None and (reason := met(record, self.tol)):
             return Ending("converged", reason)
-        doubtful = self.gap is not None and undercuts(objective, self.f_star)
-        if self.gap is not None and not doubtful and relative_gap(objective, self.f_star) <= self.gap:
-            return Ending("converged", f"relative gap to f* is at most {self.gap:g}")
+        doubtful = False
+        if self.gap is not None and self.f_star is not None:
+            doubtful = undercuts(objective, self.f_star)
+            if not doubtful and relative_gap(objective, self.f_star) <= self.gap:
+                return Ending("converged", f"relative gap to f* is at most {self.gap:g}")
         doubt = f"; f is below f* = {self.f_star:.9g}, which so is not the minimum" if doubtful else ""
         if self.max_iter is not None and record["iteration"] >= self.max_iter:
             return Ending("max-iter", f"{self.max_iter} iterations done{doubt}")

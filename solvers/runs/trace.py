@@ -275,7 +275,9 @@ class Trace:
         save([self], path)
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, Sequence[Any]], info: RunInfo | Mapping[str, Any]) -> Trace:
+    def from_columns(
+        cls, columns: Mapping[str, Sequence[Any] | np.ndarray], info: RunInfo | Mapping[str, Any]
+    ) -> Trace:
         """Return a trace of whole columns, all of one length, as they were kept. Fields that are left out are
         not known; ValueError where the lengths differ, or there are no iterations."""
         trace = cls(info)
@@ -406,7 +408,7 @@ def _write_csv(traces: list[Trace], path: Path) -> None:
 
 
 def _write_npz(traces: list[Trace], path: Path) -> None:
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     first = traces[0].info.problem if traces else {}
     for trace in traces:
         label, n = trace.info.label, 2
@@ -438,7 +440,7 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
 _WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
-def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
+def lines(traces: list[Trace]) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON lines of runs, in the contract's order: before the first run of each problem the line of
     that problem, with f* where it is known."""
     before = None

@@ -139,6 +139,10 @@ class BlockCoordinateDescent(Solver):
         """Return K_j of each feature; an empty array where a search takes their place."""
         return np.zeros(0)
 
+    def searching(self) -> Searching:
+        """Return the settings of that search."""
+        return NO_SEARCH
+
 
 class RowUpdates:
     """Updates of rows of W in turn, and what they read of a problem."""
@@ -205,7 +209,7 @@ class _Passes:
         solver, problem, search = self.solver, self.problem, self.blocks.K.size == 0
         kinks = sum(problem.penalty.row_norms)
         slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
-        searching = Searching(solver.omega, solver.sigma, solver.lengthen) if search else NO_SEARCH
+        searching = solver.searching() if search else NO_SEARCH
         total, largest, trials, longest = self.updates.run(
             self.point, order, searching, slack, paper=solver.rule == "paper"
         )
@@ -283,6 +287,9 @@ class BCDLS(BlockCoordinateDescent):
         title="moves combined",
     )
     seed: int = random_seed("seed of the random order")
+
+    def searching(self) -> Searching:
+        return Searching(self.omega, self.sigma, self.lengthen)
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
         return active if self.order == "cyclic" else np.random.default_rng([self.seed, n]).permutation(active)

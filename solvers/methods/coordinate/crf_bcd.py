@@ -241,6 +241,7 @@ class _Ray:
         else:
             change = np.zeros(problem.design.n_outputs)
             change[keep] = step
+            assert isinstance(self.rows, np.ndarray)  # those of the instances
             self.delta.Z[np.searchsorted(self.rows, block.rows)] = block.x[:, None] * change
         self.before = self._sum(state.values[block.instances], self.w)
 

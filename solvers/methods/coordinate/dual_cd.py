@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...declare import Trait, as_printed, param, random_seed
 from ...problems.certificates.certificate import Dual
 from ...problems.certificates.optimality import Knows
-from ...problems.losses.margin import dual_values
+from ...problems.losses.margin import MarginLoss, dual_values
+from ...problems.losses.multiclass_hinge import BoundMulticlassMax
 from ...problems.losses.multilabel_hinge import BoundMultilabelMax
 from ...problems.problem import Problem
 from ...problems.scores import Scores
@@ -114,7 +116,8 @@ class DualCD(Solver):
         target, epoch, n, missed = self.cooling_start, 0, 0, None
         yield _seen(dual, 0, dual.keep, epoch=0, events=("epoch-start",))
         while True:
-            visited, n, known = dual.keep.copy(), n + 1, {"epoch": epoch}
+            known: dict[str, Any] = {"epoch": epoch}
+            visited, n = dual.keep.copy(), n + 1
             violation = dual.run(state, shrink, self.neighbours)
             if missed is not None:
                 known["events"] = ("epoch-start",)
@@ -131,7 +134,7 @@ class DualCD(Solver):
                     dual.activate()
 
 
-def _seen(dual: _Dual, n: int, visited: np.ndarray, **known: object) -> Iterate:
+def _seen(dual: _Dual, n: int, visited: np.ndarray, **known: Any) -> Iterate:
     """Return the iterate after a pass over the variables ``visited``; whoever records it computes the
     objective, and D of the dual variables, off the solver's clock."""
     variables = DualVariables(visited, dual)
@@ -169,13 +172,8 @@ class DualVariables:
 class _Dual:
     """Weights, dual variables, and which of these are not left out (``keep``).
 
-    A subclass gives its dual ``variables``, a row a sample, and
-
-    * ``active(samples)``: tells for each of these samples whether it has a dual variable to visit;
-    * ``visit(order, bounds)``: takes the samples of ``order`` in turn; returns the least and the largest
-      gradient, and the entries of X touched;
-    * ``residual()``: returns G, with w = -(s/λ)XᵀG;
-    * ``value()``: returns -L*(G), which is Σ_i Δ_iᵀp_i of a hinge loss.
+    A subclass gives its dual ``variables``, a row a sample, and defines ``active``, ``visit``, ``residual``
+    and ``value``.
     """
 
     variables: np.ndarray
@@ -195,6 +193,23 @@ class _Dual:
         #: s/λ
         self.ratio = problem.scale / problem.penalty.ridge
         self.activate()
+
+    def active(self, samples: np.ndarray) -> np.ndarray:
+        """Tell for each of these samples whether it has a dual variable to visit."""
+        raise TypeError(f"{type(self).__name__} does not define active")
+
+    def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
+        """Take the samples of ``order`` in turn; return the least and the largest gradient, and the entries
+        of X touched."""
+        raise TypeError(f"{type(self).__name__} does not define visit")
+
+    def residual(self) -> np.ndarray:
+        """Return G, with w = -(s/λ)XᵀG."""
+        raise TypeError(f"{type(self).__name__} does not define residual")
+
+    def value(self) -> float:
+        """Return -L*(G), which is Σ_i Δ_iᵀp_i of a hinge loss."""
+        raise TypeError(f"{type(self).__name__} does not define value")
 
     def activate(self) -> None:
         """Bring all dual variables back, to be looked at once before any is left out again."""
@@ -253,6 +268,7 @@ class _Binary(_Dual):
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         loss = problem.loss
+        assert isinstance(loss.declared, MarginLoss)
         self.y, self.bound = loss.labels.astype(np.float64), loss.declared.dual_bound
         samples = np.zeros((self.y.size, 4))
         self.variables = self.beta = samples[:, 3]
@@ -284,6 +300,9 @@ class _OverLabels(_Dual):
     """A row of dual variables a sample, one for each label. A subclass gives the ``kernel`` of its pass, and
     the ``data`` of the problem that this takes after the rows."""
 
+    kernel: ClassVar[Callable[..., tuple[float, int]]]
+    data: tuple[Any, Any]
+
     def __init__(self, problem: Problem) -> None:
         self.variables = self.P = np.zeros((problem.design.n_rows, problem.loss.n_outputs))
         super().__init__(problem)
@@ -302,6 +321,7 @@ class _Multiclass(_OverLabels):
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         super().__init__(problem)
+        assert isinstance(problem.loss, BoundMulticlassMax)
         self.data = self.y, self.costs = problem.loss.labels, problem.loss.label_costs
         worst, each = self.y, np.arange(self.y.size)
         if w0 is not None:
@@ -329,6 +349,7 @@ class _Multilabel(_OverLabels):
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         super().__init__(problem)
+        assert isinstance(problem.loss, BoundMultilabelMax)
         self.Y, delta = problem.loss.y, float(problem.loss.margins[0, 0, 0])
         self.data = self.Y, delta
         if w0 is not None:
@@ -340,7 +361,7 @@ class _Multilabel(_OverLabels):
 
     def active(self, samples: np.ndarray) -> np.ndarray:
         kept, own = self.keep[samples], self.Y[samples] > 0
-        return (kept & own).any(axis=1) & (kept & ~own).any(axis=1)
+        return np.logical_and((kept & own).any(axis=1), (kept & ~own).any(axis=1))
 
     def residual(self) -> np.ndarray:
         return np.where(self.Y > 0, -self.P, self.P)

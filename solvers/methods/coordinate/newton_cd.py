@@ -97,8 +97,8 @@ class _Model(Steps):
     def step(self, point: Point, look: Look) -> Found[Point]:
         """Solve the model for d, and search along it."""
         d, shape, solver = self.solve(point, look), (-1, self.width), self.solver
-        rows = (v.reshape(shape) for v in (self.w, self.g, d))
-        decrease = promised(*rows, *self.problem.penalty.row_norms)
+        w, g, rows = self.w.reshape(shape), self.g.reshape(shape), d.reshape(shape)
+        decrease = promised(w, g, rows, *self.problem.penalty.row_norms)
         self.known = {"inner_iterations": self.sweeps}
         if not decrease < -NO_DECREASE * abs(point.objective):
             return Found(point, 0.0, None, 0)
@@ -205,18 +205,20 @@ class _Model(Steps):
         problem, solver, m = self.problem, self.solver, self.width
         l1, l2, sup = problem.penalty.row_norms
         ridge, n = problem.penalty.ridge, problem.loss.n_instances
-        most = min(most or np.inf, CHUNK // max(self.work, 1), solver.max_inner - self.sweeps)
+        allowed = min(CHUNK // max(self.work, 1), solver.max_inner - self.sweeps)
+        if most:
+            allowed = min(most, allowed)
         if solver.inner == 0.0 or solver.order == "random":
-            most = 1
-        ends = slack, self.keep, n, goal, max(most, 1)
+            allowed = 1
+        ends = slack, self.keep, n, goal, max(allowed, 1)
         done, visits, largest, total = 1, 0, 0.0, 0.0
         if m == 1:  # all norms of a row of one weight are the same
-            visit, vectors, H = sweeps, (self.w, self.g, self.d), self.H[:, 0]
+            visit, H, (w, g, d) = sweeps, self.H[:, 0], (self.w, self.g, self.d)
             strengths = problem.scale, l1 + l2 + sup
         else:
-            vectors = (v[: self.n_body].reshape(-1, m) for v in (self.w, self.g, self.d))
+            w, g, d = (v[: self.n_body].reshape(-1, m) for v in (self.w, self.g, self.d))
             visit, H, strengths = sweeps_of_rows, self.H, (self.tau * problem.scale, l1, l2, sup)
-        model = *vectors, self.h, self.u, H, strengths, ridge
+        model = w, g, d, self.h, self.u, H, strengths, ridge
         for part in self._calls(order):
             done, members, worst, sums, touched = visit(self.columns, self.features, part, *model, *ends)
             visits, largest, total = visits + members, max(largest, worst), total + sums

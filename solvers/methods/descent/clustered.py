@@ -17,6 +17,7 @@ import numpy as np
 
 from ...declare import Trait, as_printed, param
 from ...parts.clusters import SCALES, Clusters, chunked, crossed, kmeans, within_error
+from ...parts.inverse import Inverse
 from ...parts.linesearch import Found
 from ...problems.coarse import coarse_problem, lifted
 from ...problems.point import Point
@@ -119,6 +120,10 @@ class Clustered(Searching, Solver):
     )
     line_search: str = "wolfe"
 
+    def inverse(self, problem: Problem) -> Inverse:
+        """Return B with no pairs yet."""
+        raise TypeError(f"{type(self).__name__} does not define inverse")
+
     def rehearsal(self) -> Self:
         return replace(self, rounds=1, fine_iterations=1)
 
@@ -131,8 +136,9 @@ class Clustered(Searching, Solver):
             fine = descent.visits(point, B, course.progress)
             if ending := (yield from each(fine, course.fine, self._fine_is_enough)):  # 3-6
                 return ending
-            point = course.visit.here.point
-            clusters = self._cluster(problem, point.w, course.visit.s)  # 7, 8
+            point, change = course.visit.here.point, course.visit.s
+            assert change is not None  # there has been a fine iteration
+            clusters = self._cluster(problem, point.w, change)  # 7, 8
             yield course.clustered(clusters)
             coarse = coarse_problem(problem, clusters, aggregated=self._aggregates(problem))
             gamma = coarse.at(clusters.down(point.w))  # 9
@@ -195,14 +201,16 @@ class Clustered(Searching, Solver):
 class Course:
     """Where a run of Figure 4 stands, and how its iterates are recorded."""
 
+    #: the visit of the newest iterate
+    visit: Visit
+    #: the point it is at, in a coarse phase that of Cγ
+    lifted: Point
+
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.progress = Progress(problem.penalty.ridge)
         self.round, self.iteration = 0, -1
         self.clusters: Clusters | None = None
-        #: the visit of the newest iterate, and the point it is at, in a coarse phase that of Cγ
-        self.visit: Visit | None = None
-        self.lifted: Point | None = None
 
     def fine(self, visit: Visit, phase: str = "fine") -> Iterate:
         """Record an iterate of a fine phase."""
@@ -214,15 +222,17 @@ class Course:
         before, self.clusters = self.clusters, clusters
         known = {"violation": self.visit.here.point.violation(), "dual_gap": self.visit.gap}
         if before is not None:
-            known["crossovers"] = self._crossovers(before)
+            known["crossovers"] = self._crossovers(before, clusters)
         where = self._where("cluster")
         return Iterate.at(self.visit.here.point, self._next(), events=("reclustered",), **known, **where)
 
     def coarse(self, visit: Visit) -> Iterate:
         """Record an iterate of a coarse phase, as the fine point that it stands for."""
+        assert self.clusters is not None
         self.visit = visit
         self.lifted = point = lifted(self.problem, self.clusters, visit.here.point)
-        known = visit.known() | {"found": self._lifted_search(visit.found), "working_set": self.clusters.size}
+        found = self._lifted_search(visit.found, self.clusters)
+        known = visit.known() | {"found": found, "working_set": self.clusters.size}
         known["dual_gap"] = self.progress.update(point, math.inf)
         return Iterate.at(point, self._next(), **known, **self._where("coarse"))
 
@@ -236,20 +246,20 @@ class Course:
             where |= {"clusters": self.clusters.count, "live": {"clustering": self.clusters}}
         return where
 
-    def _crossovers(self, before: Clusters) -> int:
-        """Count the weights that are among others than ``before``, output by output."""
+    def _crossovers(self, before: Clusters, after: Clusters) -> int:
+        """Count the weights that are among others ``after`` than ``before``, output by output."""
         design, count = self.problem.design, 0
-        old, new = (design.split(labels)[0] for labels in (before.labels, self.clusters.labels))
+        old, new = (design.split(labels)[0] for labels in (before.labels, after.labels))
         for c in range(design.n_outputs):
             self.problem.pulse()
             count += int(np.count_nonzero(crossed(old[:, c], new[:, c])))
         return count
 
-    def _lifted_search(self, found: Found[Point] | None) -> Found[Point] | None:
+    def _lifted_search(self, found: Found[Point] | None, clusters: Clusters) -> Found[Point] | None:
         """Return a coarse search as one along Cd."""
-        if found is None:
-            return None
-        search = found.search.along(self.clusters.up(found.search.d), self.problem.design.working_set())
+        if found is None or found.search is None or found.search.d is None:
+            return found
+        search = found.search.along(clusters.up(found.search.d), self.problem.design.working_set())
         return found._replace(search=search)
 
 

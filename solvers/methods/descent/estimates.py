@@ -4,21 +4,26 @@ their memory: bases that come before the one with the loop, ``class LBFGS(Limite
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
 from ...declare import param
-from ...parts.inverse import DenseInverse, Inverse
+from ...parts.inverse import DenseInverse
 from ...parts.memory import PairMemory
 from ...problems.problem import Problem
+
+if TYPE_CHECKING:
+    from ..solver import Solver as Mixin  # the bases are mixed into a solver
+else:
+    Mixin = object
 
 #: Share of the free memory that a full matrix may take.
 MOST_OF_MEMORY = 0.5
 
 
 @dataclass(frozen=True)
-class LimitedMemory:
+class LimitedMemory(Mixin):
     """B from the newest pairs (s, y)."""
 
     #: bounds of the spectrum of B, see :func:`.memory.admitted`
@@ -31,12 +36,12 @@ class LimitedMemory:
     def dense_vectors(self) -> int:
         return 2 * self.memory + super().dense_vectors
 
-    def inverse(self, problem: Problem) -> Inverse:
+    def inverse(self, problem: Problem) -> PairMemory:
         """Return B with no pairs yet."""
         return PairMemory(self.memory, problem.pulse, scaled=self.scaled, h=self.h, H=self.H)
 
 
-class FullMatrix:
+class FullMatrix(Mixin):
     """B with all its d x d entries."""
 
     #: id of a solver that needs no matrix
@@ -46,7 +51,7 @@ class FullMatrix:
     H: ClassVar[float] = 0.0
     scaled: ClassVar[bool] = False
 
-    def inverse(self, problem: Problem) -> Inverse:
+    def inverse(self, problem: Problem) -> DenseInverse:
         """Return B₀ = I, to be updated."""
         return DenseInverse(problem.size, scaled=self.scaled, h=self.h, H=self.H, pulse=problem.pulse)
 

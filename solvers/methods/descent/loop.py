@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -155,10 +155,21 @@ class Descent:
         if not len(B):
             first = last.t if last is not None else 1.0 / max(1.0, float(np.linalg.norm(p.p)))
         found = self.search(line, first)
+        assert found.search is not None  # a search along a line is logged
         found.search.model = -float(p.combination @ p.p)
         return line, found
 
 
+@overload
+def each(
+    visits: Generator[Visit, None, Ending], record: Callable[[Visit], Iterate]
+) -> Generator[Iterate, None, Ending]: ...
+@overload
+def each(
+    visits: Generator[Visit, None, Ending],
+    record: Callable[[Visit], Iterate],
+    enough: Callable[[Visit], bool],
+) -> Generator[Iterate, None, Ending | None]: ...
 def each(
     visits: Generator[Visit, None, Ending],
     record: Callable[[Visit], Iterate],

@@ -51,6 +51,7 @@ class Progress:
     @property
     def reference(self) -> float:
         """Return what a decrease is compared with: |f|, or a share of the first f where that is more."""
+        assert self._first is not None  # there has been an iterate
         return max(abs(self._recent[-1]), LITTLE * abs(self._first))
 
     @property

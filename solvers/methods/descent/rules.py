@@ -140,9 +140,11 @@ class StopRule(Protocol):
 
     def ending(self, here: Subdifferential, p: Direction, progress: Progress) -> Ending | None:
         """Return why the descent ends at this point; None if it goes on."""
+        ...
 
     def no_step(self, found: Found[Point]) -> Ending:
         """Return why it ends where a search has found no step."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ class NonsmoothStop:
         return None
 
     def no_step(self, found: Found[Point]) -> Ending:
+        assert found.search is not None  # a search failed
         slope = found.search.slope
         if slope >= 0.0:
             upwards = f"-B g leads nowhere down from this kink: the slope of f along it is {slope:.3g}"

@@ -72,7 +72,9 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
         if polar is None:
             return None
         off = problem.scale * _off(problem, point.residual) * problem.design.longest_column()
-        polar += off * problem.penalty.lam_max(np.ones(problem.design.n_outputs))
+        unit = problem.penalty.lam_max(np.ones(problem.design.n_outputs))
+        assert unit is not None  # a penalty has a λ_max for each gradient or for none
+        polar += off * unit
         alpha = 1.0 if polar <= penalty.lam else penalty.lam / polar
         value = problem.scale * loss.dual_value(point.scores, point.residual, alpha)
         bound = value - rounding_of_sums(problem) * abs(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..point import Drift, Point, rounding_of_sums
 from ..problem import NOISE, Problem
@@ -30,7 +30,7 @@ class Knows(NamedTuple):
     dual_gap: bool
 
 
-def met(problem: Problem, record: Mapping[str, object], tol: float) -> str | None:
+def met(problem: Problem, record: Mapping[str, Any], tol: float) -> str | None:
     """Say in a sentence why the iterate of a record is optimal to ``tol``; None if that is not known.
 
     A violation is compared with that at w = 0 and with rounding, a gap with |f|.
@@ -49,7 +49,7 @@ def met(problem: Problem, record: Mapping[str, object], tol: float) -> str | Non
     return None
 
 
-def contradictions(point: Point, claimed: Mapping[str, object], drift: Drift) -> list[str]:
+def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> list[str]:
     """Return what a solver claims of an iterate and is false, a part of a sentence each, with both numbers.
 
     Parameters

@@ -93,7 +93,10 @@ def dual_point(point: Point, coordinates: np.ndarray | None, g: np.ndarray, leng
         value -= (0.5 * squares + noise) / penalty.ridge + unit * (abs(value) + squares / penalty.ridge)
         return DualPoint(own, value, length)
     polar = penalty.lam_max(g) if g.size else 0.0
-    polar += off * float(lengths.max(initial=0.0)) * penalty.lam_max(np.ones(problem.design.n_outputs))
+    one = penalty.lam_max(np.ones(problem.design.n_outputs))
+    assert polar is not None  # why_no_sphere refuses a penalty without
+    assert one is not None
+    polar += off * float(lengths.max(initial=0.0)) * one
     alpha = 1.0 if polar <= penalty.lam else penalty.lam / polar
     value = problem.scale * loss.dual_value(point.scores, residual, alpha)
     return DualPoint(alpha * g, value - unit * abs(value), alpha * length)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class BoundChains(BoundLoss):
 
     least = 0.0
 
+    declared: ChainCRF
     y: np.ndarray
     offsets: np.ndarray
     #: the sequences side by side, and how often each pair of labels follows one another: both made of the
@@ -117,7 +118,7 @@ class BoundChains(BoundLoss):
         rows = np.repeat(self.offsets[:-1][instances] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return self._of(self.y[rows], offsets), rows
 
-    term = ChainTerm()
+    term: ClassVar[ChainTerm] = ChainTerm()
 
     def instances(self) -> Instances:
         return super().instances()._replace(offsets=self.offsets)
@@ -129,13 +130,13 @@ class BoundChains(BoundLoss):
         scores, delta = self._between(scores), None if delta is None else self._between(delta)
         tail = scores.tail if delta is None else scores.tail + t * delta.tail
         transitions = Transitions(tail, self.n_outputs)
-        found: list[Result] = [None] * len(self.blocks)
+        found: dict[int, Result] = {}
 
         def task(k: int) -> None:
             found[k] = work(Messages(self.blocks[k], transitions, scores, delta, t, self.pulse))
 
         self.team.each(task, range(len(self.blocks)), self.pulse)
-        return found
+        return [found[k] for k in range(len(self.blocks))]
 
     def _by_sequence(self, losses: Iterable[np.ndarray]) -> np.ndarray:
         """Return the losses of the members of each block in the order of the sequences."""

@@ -86,8 +86,10 @@ class BoundLoss:
         names = [f.name for f in fields(self) if f.compare]
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
-    __hash__ = None
+    __hash__: ClassVar[None] = None
 
+    #: labels, where instances have such
+    y: ClassVar[np.ndarray]
     #: samples, or sequences
     n_instances: ClassVar[int]
     #: whether instances have labels, which the model can predict

@@ -109,6 +109,7 @@ class BoundMargin(RowLoss):
     """A loss of margins for labels ``y`` of -1 and +1, the sign of the score; the ``measure`` of predictions
     is a choice."""
 
+    declared: MarginLoss
     measure: str = field(default="accuracy", kw_only=True)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class BoundSoftmax(RowLoss):
 
     least = 0.0
 
-    term = SoftmaxTerm()
+    term: ClassVar[SoftmaxTerm] = SoftmaxTerm()
 
     @staticmethod
     def chunk_values(Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:

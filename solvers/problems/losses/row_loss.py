@@ -94,6 +94,7 @@ class Ranking:
     """What bound losses of labels ``y`` of 0 and 1, (n, m), share that rank the labels of a sample above the
     others."""
 
+    y: np.ndarray
     ranks = True
     averages = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,7 +63,7 @@ class MulticlassSquaredHinge(Loss):
 class BoundMulticlassHinge(BoundSquaredHinge):
     """The multiclass squared hinge for labels ``y`` from 0 to m - 1."""
 
-    term = MulticlassHingeTerm()
+    term: ClassVar[MulticlassHingeTerm] = MulticlassHingeTerm()
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return 2 for each active other class, and their sum for the true one (eq. (6))."""
@@ -121,7 +121,7 @@ class BoundMultitaskHinge(BoundSquaredHinge):
     #: whether each sample has exactly one label
     single: bool
 
-    term = MultitaskHingeTerm()
+    term: ClassVar[MultitaskHingeTerm] = MultitaskHingeTerm()
 
     def _twice_active(self, residual: Scores) -> float:
         return over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
@@ -166,7 +166,7 @@ class MultilabelSquaredHinge(Loss):
 class BoundMultilabelHinge(Ranking, BoundSquaredHinge):
     """The multilabel squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
-    term = MultilabelHingeTerm()
+    term: ClassVar[MultilabelHingeTerm] = MultilabelHingeTerm()
 
     def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
         H = np.empty_like(scores.Z)

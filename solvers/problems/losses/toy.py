@@ -70,7 +70,7 @@ class BoundToy(BoundLoss):
 
     @property
     def _quadratic(self) -> np.ndarray:
-        return self.pieces[:, 4:].any(axis=1)
+        return np.asarray(self.pieces[:, 4:].any(axis=1))
 
     def _each(self, column: slice | int, w: np.ndarray) -> np.ndarray:
         """Return columns of ``pieces``, a row a piece, as they combine with the entries of w."""

@@ -116,14 +116,16 @@ class SomeRows:
     """X row by row with ``features`` alone (ascending), for products with all outputs of a feature at once:
     the scores of a row stay in the first-level cache, where a column gathers those of all rows."""
 
-    def __init__(self, edges: np.ndarray, columns: tuple[np.ndarray, ...], features: np.ndarray) -> None:
+    def __init__(
+        self, edges: np.ndarray, columns: tuple[np.ndarray, np.ndarray, np.ndarray], features: np.ndarray
+    ) -> None:
         self.features = features
         self.rows = Rows(*transpose(edges, *columns, features))
         self.entries = self.rows.features.size
 
     def has(self, features: np.ndarray) -> bool:
         """Tell whether all of these are there."""
-        return np.isin(features, self.features, assume_unique=True).all()
+        return bool(np.isin(features, self.features, assume_unique=True).all())
 
     def write_scores(
         self, v: np.ndarray, features: np.ndarray, outputs: np.ndarray, Z: np.ndarray, each: Callable

@@ -92,20 +92,26 @@ def rows_of_block(n: int, d: int, m: int, nnz: int) -> int:
     return max(1, -(-n // max(blocks, 1)))
 
 
+def _whole(X: Any, nnz: int, binary: bool) -> bool:
+    """Tell whether X is an array all of whose entries are stored."""
+    return isinstance(X, np.ndarray) and nnz == X.size and not binary
+
+
 def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool) -> Columns:
     """Turn X into columns, cut into blocks at the rows ``edges``."""
     starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
     columns = Columns(starts, np.empty(nnz, dtype=np.uint16), np.empty(0 if binary else nnz))
+    made, whole = hasattr(X, "csc_rows"), _whole(X, nnz, binary)
     offset = 0
     for own, (lo, hi) in zip(starts, pairwise(edges.tolist()), strict=True):
-        if hasattr(X, "csc_rows"):
+        if made:
             indptr, indices, values = X.csc_rows(lo, hi)
             own[:] = offset + indptr
             at = slice(offset, int(own[-1]))
             columns.rows[at] = indices
             if not binary:
                 columns.values[at] = values
-        elif isinstance(X, np.ndarray) and nnz == X.size and not binary:
+        elif whole:
             own[:] = np.arange(offset, offset + X[lo:hi].size + 1, hi - lo)
             at = slice(offset, int(own[-1]))
             columns.rows[at].reshape(-1, hi - lo)[:] = np.arange(hi - lo)
@@ -155,7 +161,8 @@ class PickedColumns:
     def __init__(self, X: Any, edges: np.ndarray, binary: bool) -> None:
         values = np.empty(0) if binary else X.data.astype(np.float64)
         self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), values)
-        self.edges, self.likely, self.times, self._held = edges, None, 0, 0
+        self.edges, self.times, self._held = edges, 0, 0
+        self.likely: np.ndarray | None = None
         self.counts = np.zeros((len(edges) - 1, X.shape[1]), dtype=np.int64)
         self._copy(self.counts, *NOWHERE)
         self.place = np.full(X.shape[1], -1)

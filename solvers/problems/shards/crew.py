@@ -27,9 +27,11 @@ class Coming(Protocol):
 
     def result(self, timeout: float | None = None) -> Answer:
         """Wait for it; TimeoutError after so many seconds."""
+        ...
 
     def done(self) -> bool:
         """Tell whether it has come."""
+        ...
 
 
 class Asked(Protocol):
@@ -37,6 +39,7 @@ class Asked(Protocol):
 
     def execute(self, orders: Sequence[Order], end: int) -> Coming:
         """Send orders to it; see :meth:`Hand.execute`."""
+        ...
 
 
 class ShardLost(OSError):

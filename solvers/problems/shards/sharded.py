@@ -135,8 +135,8 @@ class ShardedDesign(ShardClient, Design):
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> ShardedScores:
         nonzero = np.flatnonzero(v != 0.0)
-        whole = active is None or active.full
-        members = self.working_set(nonzero if whole else active.coordinates[nonzero])
+        part = None if active is None or active.full else active
+        members = self.working_set(nonzero if part is None else part.coordinates[nonzero])
         self.touched += self.cost(members)
         if nonzero.size * (8 + self._index.itemsize) < 8 * v.size:  # fewer bytes than zeros take
             v, active = v[nonzero], members
@@ -178,6 +178,11 @@ class ShardedDesign(ShardClient, Design):
         return queue.sets[active]
 
 
+def _of_whole(name: str) -> Any:
+    """Return a property that is the one of this name of the whole loss."""
+    return property(attrgetter(f"whole.{name}"))
+
+
 @dataclass(frozen=True, eq=False)
 class ShardedLoss(ShardClient, BoundLoss):
     """The loss ``whole`` as a sum over shards; of ``whole`` itself labels alone are looked at."""
@@ -185,13 +190,13 @@ class ShardedLoss(ShardClient, BoundLoss):
     whole: BoundLoss
     queue: OrderQueue
 
-    formula = property(attrgetter("whole.formula"))
-    metric_name = property(attrgetter("whole.metric_name"))
-    least = property(attrgetter("whole.least"))
-    labelled = property(attrgetter("whole.labelled"))
-    n_instances = property(attrgetter("whole.n_instances"))
-    n_tail = property(attrgetter("whole.n_tail"))
-    piecewise_linear = property(attrgetter("whole.piecewise_linear"))
+    formula = _of_whole("formula")
+    metric_name = _of_whole("metric_name")
+    least = _of_whole("least")
+    labelled = _of_whole("labelled")
+    n_instances = _of_whole("n_instances")
+    n_tail = _of_whole("n_tail")
+    piecewise_linear = _of_whole("piecewise_linear")
 
     @property
     def traits(self) -> Trait:

@@ -67,7 +67,7 @@ def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
         before = filled[lo - 1] if lo else 0
         hi = max(lo + 1, int(np.searchsorted(filled, before + BLOCK_TOKENS, side="right")))
         members = order[lo:hi]
-        steps = np.arange(lengths[members[0]])
+        steps = np.arange(int(lengths[members[0]]))
         running = members.size - np.searchsorted(lengths[members][::-1], steps, side="right")
         starts = np.concatenate([[0], np.cumsum(running)])
         place = np.arange(starts[-1]) - np.repeat(starts[:-1], running)

@@ -363,6 +363,13 @@ class ProbeStore:
                 return at, seen[name]
         return None
 
+    def entry(self, name: str, iteration: int) -> tuple[int, Seen]:
+        """Return the entry of a probe that :meth:`last` returns; LookupError if it has none."""
+        found = self.last(name, iteration)
+        if found is None:
+            raise LookupError(f"the probe {name} has seen nothing")
+        return found
+
     def entries(self, name: str, after: int = -1) -> list[tuple[int, Seen]]:
         """Return all entries of a probe after an iteration, in their order: the iteration of each, and what
         was seen."""

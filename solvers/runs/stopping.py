@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..declare import number
 from ..methods.iterate import Ending
 from .breakpoints import Condition
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Where a run ends that is given no limit: the relative violation, and CPU seconds.
 USUAL_TOL, USUAL_SECONDS = 1e-6, 600.0
@@ -17,7 +20,11 @@ USUAL_TOL, USUAL_SECONDS = 1e-6, 600.0
 F_STAR_ACCURACY = 1e-9
 
 
-def relative_gap(objective: float, f_star: float) -> float:
+@overload
+def relative_gap(objective: float, f_star: float) -> float: ...
+@overload
+def relative_gap(objective: np.ndarray, f_star: float) -> np.ndarray: ...
+def relative_gap(objective: Any, f_star: float) -> Any:
     """Return (f - f*)/|f*|, or f - f* where |f*| < 1e-12.
 
     Parameters

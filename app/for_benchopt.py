@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from benchopt import BaseDataset, BaseObjective, BaseSolver
+
+# whoever uses this file has it
+from benchopt import BaseDataset, BaseObjective, BaseSolver  # pyright: ignore[reportMissingImports]
 
 from solverscope import datasets, solvers
 from solverscope.app import plugins

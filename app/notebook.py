@@ -73,7 +73,7 @@ def live() -> Scope:
     """Return a new scope, shown below the cell that is being executed, if there is a notebook."""
     scope = Scope()
     if "IPython" in sys.modules:
-        from IPython.display import display
+        from IPython.display import display  # pyright: ignore[reportMissingImports] (there in a notebook)
 
         display(scope)
     return scope

@@ -42,7 +42,8 @@ def load_all(files: Iterable[str | Path] = ()) -> None:
 
 def loaded() -> list[str]:
     """Return the files that this process has loaded, by names that hold in other processes too."""
-    return [module.__file__ for name, module in list(sys.modules.items()) if name.startswith(PREFIX)]
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(PREFIX)]
+    return [module.__file__ for module in modules if module.__file__ is not None]
 
 
 def load_file(path: Path) -> None:

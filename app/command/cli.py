@@ -434,7 +434,7 @@ def serve(
     try:
         panel()
     except SystemExit as ended:
-        return ended.code
+        return ended.code if isinstance(ended.code, int) else FINISHED if ended.code is None else 1
     return FINISHED
 
 

@@ -58,4 +58,5 @@ def when_made(
             super().__init__(*args, **kwargs)
             install(self, kwargs.get("absolute_url") or "")
 
-    bokeh_server.BokehTornado = Told
+    # under the name by which servers find it
+    bokeh_server.BokehTornado = Told  # pyright: ignore[reportPrivateImportUsage]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import param
-from panel.util import edit_readonly
+from panel.util.parameters import edit_readonly
 from panel_material_ui import Page
 
 from solverscope.app.compat.change import Change

@@ -97,7 +97,8 @@ class ExportPanel(Component):
         return [r for r in session.runs if r.trace is not None and len(r.trace) and not session.hidden(r)]
 
     def _traces(self) -> list[Trace]:
-        return [run.trace for run in self._shown() if self.chosen in (ALL, str(run.style))]
+        shown = [run for run in self._shown() if self.chosen in (ALL, str(run.style))]
+        return [run.trace for run in shown if run.trace is not None]
 
     def _plots(self) -> list[Plot]:
         """Return the figures in sight."""

@@ -156,7 +156,7 @@ class Prediction:
             entrant = next(one for one in story.setting.entrants if one.label == ask.run)
             limits = replace(story.setting.limits.stopping(None), max_iter=ask.search)
             run = make_run(problem.with_pulse(pulse), entrant.make(), limits, probes=(LINE,))
-            _, seen = run.execute().probes.last(LINE.name, ask.search)
+            _, seen = run.execute().probes.entry(LINE.name, ask.search)
             study = Study(problem, seen, pulse)
             t = np.linspace(ask.low, ask.high, FINE + 1)
             return {"t": t.tolist(), "phi": [study.phi(step) for step in t.tolist()]}

@@ -146,7 +146,7 @@ class Session:
 
     @property
     def alive(self) -> list[LiveRun]:
-        return [run for run in self.runs if run.alive]
+        return [run for run in self.runs if isinstance(run, LiveRun) and run.alive]
 
     @property
     def racing(self) -> list[LiveRun]:

@@ -44,3 +44,4 @@ class Stage(Protocol):
 
     def shown(self) -> Iterator[View]:
         """Go through the views that are on the page."""
+        ...

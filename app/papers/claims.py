@@ -50,6 +50,7 @@ class Test(Protocol):
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         """Yield what each problem that has the runs says."""
+        ...
 
 
 def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str, Case, Run, Trace]]:

@@ -49,15 +49,16 @@ class Outcome:
     def verdicts(self) -> list[Verdict]:
         """Judge each claim, and each number of the paper that can be compared."""
         found = [claim.judge(self.cases) for claim in self.exhibit.claims]
-        near = [value for value in self.exhibit.values if value.within is not None]
-        for value in near:
-            claim = f"{value.name}: {value.paper:g}, within {100 * value.within:g} %"
+        for value in self.exhibit.values:
+            if (within := value.within) is None:
+                continue
+            claim = f"{value.name}: {value.paper:g}, within {100 * within:g} %"
             here, differ = self.measured(value), self.differs(value)
             if here is None or not here.known or differ:
                 said = f"here {'not measured' if here is None else here}"
                 found.append(Verdict(claim, NOT_JUDGED, (*filter(None, [differ]), said)))
                 continue
-            word = SEEN if abs(here.low - value.paper) <= value.within * abs(value.paper) else NOT_SEEN
+            word = SEEN if abs(here.low - value.paper) <= within * abs(value.paper) else NOT_SEEN
             found.append(Verdict(claim, word, (f"here {here}",)))
         return found
 

@@ -96,7 +96,7 @@ def of_run(cell: Experiment, watch: Watch, iterations: int) -> Groups:
     problem = problem_of(cell.problem)
     kept = _kept(problem, watch.output)
     iterates = islice(cell.entrant.make().iterate(problem), iterations + 1)
-    W = np.array([it.w[kept].astype(np.float32) for it in iterates])
+    W = np.array([it.w[kept].astype(np.float32) for it in iterates if it.w is not None])
     if W.shape[1] > watch.most:
         W = W[:, np.argsort(-np.abs(W[-1]))[: watch.most]]
     return groups(W, watch)

@@ -105,7 +105,7 @@ class Case:
     not). f* is at most the least f that any run found (``f_star``), and at least ``f_low``."""
 
     problem: Recipe
-    runs: Mapping[str, Run]
+    runs: dict[str, Run]
     differ: str = ""
 
     @property
@@ -385,6 +385,7 @@ def _steps(trace: Trace) -> np.ndarray:
 def column(case: Case, run: Run, name: str) -> np.ndarray:
     """Return a field of a trace, or what is made of it, over its rows; nan where it is not known."""
     trace = run.trace
+    assert trace is not None  # it has iterates
     if name == "gap":
         return np.asarray(relative_gap(trace.objective, case.f_star))
     if name in ("density", "rows"):

@@ -185,6 +185,7 @@ class Archive:
         entered = self.db.execute(
             f"INSERT INTO runs ({', '.join(columns)}) VALUES ({places})", tuple(columns.values())
         )
+        assert entered.lastrowid is not None  # a row was inserted
         return entered.lastrowid
 
     def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:

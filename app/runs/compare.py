@@ -54,7 +54,9 @@ def settings(kept: Kept) -> dict[str, Any]:
     about = dict(kept.about)
     problem = dict(about.get("problem", {}))
     set_up = {name: value for name, value in problem.items() if name not in DERIVED}
-    found = {words.PROBLEM.get(name, name.replace("_", " ")): value for name, value in set_up.items()}
+    found: dict[str, Any] = {
+        words.PROBLEM.get(name, name.replace("_", " ")): value for name, value in set_up.items()
+    }
     data, name = datasets.DATASETS.get(str(problem.get("dataset"))), words.PROBLEM["dataset"]
     found |= {name: named(str(found[name]))} if name in found else {}
     options = words.titled(data.options if data else (), problem.get("options", {}))

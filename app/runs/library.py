@@ -64,7 +64,7 @@ class Shelf:
     def drop(self, id: str) -> None:
         """Drop the values of a data set: its file is gone."""
         with self._lock:
-            for key in [key for key in self._values if key[0] == id]:
+            for key in [key for key in self._values if isinstance(key, tuple) and key[0] == id]:
                 del self._values[key]
 
     def clear(self) -> None:
@@ -120,7 +120,7 @@ def at_hand(setting: Recipe) -> tuple[datasets.Dataset, solvers.Problem] | None:
     """Return data and problem of ``setting`` if they are in memory and take no more of it, else None."""
     data = shelf.peek(_data_key(setting))
     base = None if data is None else shelf.peek(_problem_key(data, setting))
-    return None if base is None or base.size > QUICK else (data, variant(base, setting))
+    return None if data is None or base is None or base.size > QUICK else (data, variant(base, setting))
 
 
 def _data_key(setting: Recipe) -> Hashable:

@@ -74,7 +74,9 @@ class Feed:
     def wait(self) -> Told | Ending:
         """Return the iterate that is there, once there is one, or how they end; in the run's thread."""
         self.worker.wait_for(lambda: self._told is not None or self._ending is not None)
-        return self._ending if self._told is None else self._told
+        found = self._ending if self._told is None else self._told
+        assert found is not None
+        return found
 
     def go_on(self) -> None:
         """Have the next iterate told."""

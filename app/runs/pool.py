@@ -225,6 +225,7 @@ class Worker:
             with self.pool.lock:
                 self._wait_for_slot()
             if not self._stopped:
+                assert self._task is not None  # it is run once
                 self.result = self._task(self)
         except Interrupted:
             pass

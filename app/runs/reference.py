@@ -165,7 +165,12 @@ def _digest(entry: dict[str, Any]) -> str:
 def _better(f: float, violation: float | None, best: Reference) -> bool:
     """Tell whether the objective is lower, or as low up to rounding at a smaller violation."""
     rounding = ROUNDING * abs(best.f_star)
-    nearer = violation is not None and f <= best.f_star + rounding and violation < best.violation
+    nearer = (
+        violation is not None
+        and best.violation is not None
+        and f <= best.f_star + rounding
+        and violation < best.violation
+    )
     return f < best.f_star - rounding or nearer
 
 

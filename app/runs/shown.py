@@ -26,6 +26,12 @@ class Shown:
     ghost = stays = pinned = outside = False
     experiment: Experiment | None = None
     trace: Trace | None = None
+    label: str
+    style: int
+    alive: bool
+    state: str
+    word: str
+    message: str
 
 
 class Guest(Shown):

@@ -28,6 +28,7 @@ class Host(Protocol):
 
     def admit(self) -> int:
         """Return the number of weights of its problem; ValueError, one sentence, where it takes no loop."""
+        ...
 
     def welcome(self, wire: Wire) -> None:
         """Take a loop in, or send it away."""

@@ -235,7 +235,8 @@ class Experiment:
     @classmethod
     def read_parts(cls, query: Mapping[str, str], base: Self) -> tuple[Self, dict[str, str]]:
         """Return ``base`` changed by parameters as a URL has them, and why some of them could not be used."""
-        found, wrong = base, {}
+        found: Any = base
+        wrong: dict[str, str] = {}
         for name, read in _READERS.items():
             text = query.get(name)
             if text is None or (name == "data" and text == found.problem.data):

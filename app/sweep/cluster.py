@@ -54,12 +54,12 @@ def connected(place: Place) -> Iterator[Client]:
     Dask's page, and ends with the context. Raises ValueError, one sentence."""
     if reason := why_no_dask():
         raise ValueError(reason)
-    import dask
+    import dask.config as config
 
     # Dask would change the loggers of Bokeh and Tornado as well; what matters is said once, by the sweep
     quiet = {"distributed": {"level": "CRITICAL"}}
     logs = {"version": 1, "incremental": False, "disable_existing_loggers": False, "loggers": quiet}
-    dask.config.set({"distributed.logging": logs})
+    config.set({"distributed.logging": logs})
     from distributed import Client
 
     settings = {
@@ -69,7 +69,7 @@ def connected(place: Place) -> Iterator[Client]:
         "distributed.worker.http.routes": [],
         "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",
     }
-    with dask.config.set(settings):
+    with config.set(settings):
         if place.scheduler is not None:
             with _client(place.scheduler) as client:
                 yield client
@@ -112,12 +112,13 @@ def _own_cluster(loop: IOLoop, place: Place) -> Iterator[LocalCluster]:
     except KeyboardInterrupt:
         starting.result().close()
         raise
-    with starting.result() as cluster:
+    cluster = starting.result()
+    with cluster:
         yield cluster
 
 
 @contextmanager
-def _deaf_loop() -> Iterator[IOLoop]:
+def _deaf_loop() -> Iterator[IOLoop | None]:
     """Give the loop of a cluster, in a thread that hears no signal to end, nor do processes that it starts.
 
     Ctrl-C goes to all processes of a terminal: workers would die of it while a run that stops still needs

@@ -35,7 +35,7 @@ class Courier:
         self.attempt = secrets.token_hex(6)
         self._worker, self._sweep, self._cell = worker, sweep, cell
         self._task = worker.get_current_task()
-        self._wanted = Variable(sweep, client=get_client())
+        self._wanted: Any = Variable(sweep, client=get_client())
         self._changed = threading.Condition()
         self._command: Command = "go"
         self._command = self._read()

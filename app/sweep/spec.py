@@ -269,7 +269,7 @@ def _data(
 
 def _objectives(
     given: Mapping[str, Any], entry: datasets.DataSetInfo, options: Mapping[str, Any]
-) -> Iterator[tuple[str | None, str]]:
+) -> Iterator[tuple[str | None, str | None]]:
     """Yield losses and penalties, all that is known of them before data are read checked."""
     kind = None if entry.paths else entry.kind_of(**options)
     losses = _names("loss", given.get("loss", None if kind is None else USUAL_LOSSES[kind]))

@@ -107,7 +107,8 @@ def without_network(shown: Viewable, root: Model, changed: Viewable, old: Sequen
 
 def publish(*args: object, **kwargs: object) -> None:
     """Put scripts and styles into the output of this cell, as Panel's ``load_notebook`` does."""
-    from IPython.display import publish_display_data
+    # there in a notebook
+    from IPython.display import publish_display_data  # pyright: ignore[reportMissingImports]
 
     css = (Path(pn.__file__).parent / "_templates" / "jupyter.css").read_text(encoding="utf-8")
     publish_display_data({"text/html": f"<style>{css}</style>"})

@@ -29,7 +29,8 @@ class _Sought(NamedTuple):
     @property
     def problem(self) -> Problem:
         problem = self.run.problem
-        return problem if self.lam in (None, problem.lam) else problem.at_lam(self.lam)
+        assert problem is not None  # it has been loaded
+        return problem if self.lam is None or self.lam == problem.lam else problem.at_lam(self.lam)
 
     @property
     def label(self) -> str:

@@ -258,14 +258,14 @@ class ProblemPanel:
         self.live.visible = takes
         self.ratio.visible = takes
         self.ratio.object = ""
-        if takes and problem is not None and setting.lam is not None:
-            top = problem.lam_max or problem.lam * 10 ** (DECADES / 2)
+        if takes and problem is not None and (lam := setting.lam) is not None:
+            top = problem.lam_max or (problem.lam or lam) * 10 ** (DECADES / 2)
             grid = [float(f"{v:.3g}") for v in np.geomspace(top * 10**-DECADES, top, PLACES)]
             if self.slider.options != grid:
                 self.slider.param.update(options=grid, value=grid[0])
-            self.slider.value = min(grid, key=lambda v: abs(math.log(v / setting.lam)))
+            self.slider.value = min(grid, key=lambda v: abs(math.log(v / lam)))
             if problem.lam_max:
-                ratio = setting.lam / problem.lam_max
+                ratio = lam / problem.lam_max
                 optimal = ":<br>w = 0 is optimal" if ratio >= 1.0 else ""
                 self.ratio.object = f"= {number(ratio, 3)} λ<sub>max</sub>{optimal}"
         self._quiet = False

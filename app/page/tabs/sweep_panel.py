@@ -176,7 +176,7 @@ class SweepPanel:
 
     @property
     def _opened(self) -> set[str]:
-        return {run.id for run in self._session.runs if isinstance(run, OpenCell)}
+        return {str(run.id) for run in self._session.runs if isinstance(run, OpenCell)}
 
     def _place(self) -> Place:
         chosen = self.place.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import bokeh.models as bm
 import holoviews as hv
@@ -142,8 +142,9 @@ def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict
             found[f"{name}ticks"] = named or bm.FixedTicker(ticks=[])
             found[f"{name}lim"] = (0.0, float(max(len(named), 1)))
         elif isinstance(ends, bm.Range1d):
-            found[f"{name}lim"] = tuple(sorted((ends.start, ends.end)))
-            found[f"invert_{name}axis"] = bool(ends.start > ends.end)
+            span = cast(Any, ends)  # of numbers, or of times
+            found[f"{name}lim"] = tuple(sorted((span.start, span.end)))
+            found[f"invert_{name}axis"] = bool(span.start > span.end)
         elif isinstance(ends, bm.DataRange1d):
             found[f"invert_{name}axis"] = bool(ends.flipped)
             if (limits := _covered(ends, made, k, log=log)) is not None:

@@ -145,7 +145,7 @@ class RunPlot(View):
     def hover(self) -> list[tuple[str, str]]:
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
         said = [] if self.x == "iteration" else [(AXES[self.x][0], "x")]
-        return [*said, (self.y_name, "y"), *([self.thin[::-1]] if self.thin else [])]
+        return [*said, (self.y_name, "y"), *([(self.thin[1], self.thin[0])] if self.thin else [])]
 
     def axis_menu(self) -> pn.viewable.Viewable:
         """Return the choice of the horizontal axis."""

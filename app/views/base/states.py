@@ -52,7 +52,7 @@ def name_of(trace: Trace, weight: int) -> str:
 def _dual_name(trace: Trace, variable: int) -> str:
     if not trace.info.problem:
         return f"dual variable {variable}"
-    outputs = int(trace.probes.last(ACTIVE.name, 0)[1]["size"]) // trace.info.problem["n_samples"]
+    outputs = int(trace.probes.entry(ACTIVE.name, 0)[1]["size"]) // trace.info.problem["n_samples"]
     sample, c = divmod(variable, outputs)
     return f"sample {sample + 1}" + (f", {trace.names.output(c)}" if outputs > 1 else "")
 
@@ -69,7 +69,7 @@ KINDS = {
 
 def kind_of(trace: Trace) -> Kind:
     """Return the words for the variables of a run's working set; the trace has observed one."""
-    word = str(trace.probes.last(ACTIVE.name, 0)[1]["of"])
+    word = str(trace.probes.entry(ACTIVE.name, 0)[1]["of"])
     return KINDS.get(word, Kind(word, word, "at a bound", "free", lambda trace, k: f"{word} {k}"))
 
 
@@ -82,7 +82,7 @@ def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
 def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
     """Return what these weights were, as observed last up to an iteration: codes in the order of
     ``COLORS``."""
-    _, seen = trace.probes.last(ACTIVE.name, iteration)
+    _, seen = trace.probes.entry(ACTIVE.name, iteration)
     inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
     found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
     found[(nonzero != INSIDE) & ((inside == UNKNOWN) | (inside == INSIDE) & (nonzero == UNKNOWN))] = UNSEEN

@@ -72,7 +72,7 @@ def line_of(
     trace: Trace, along: str, iteration: int, seen: Seen
 ) -> tuple[object, np.ndarray, np.ndarray] | None:
     """Return a line w + t d, and what it depends on; None where its ends are the same."""
-    first, start = trace.probes.last(CUTS.name, 0)
+    first, start = trace.probes.entry(CUTS.name, 0)
     last, newest = next((k, s) for k, s in reversed(trace.probes.entries(CUTS.name)) if "w" in s)
     if along == "start":
         ends = [(first, start["w"], last, newest["w"]), (first, start["w"], first, lowest(start))]
@@ -161,8 +161,11 @@ class CutSection(ProbeView):
         return not self.hint
 
     def draw(self) -> None:
-        iteration, seen = self.seen()
-        mark, w, d = line_of(self.chosen, self.along, iteration, seen)
+        found = self.seen()
+        line = None if found is None else line_of(self.chosen, self.along, *found)
+        if found is None or line is None:  # then there is a hint, and nothing to draw
+            return
+        (iteration, seen), (mark, w, d) = found, line
         if self._curve is not None and self._curve[0] == mark:
             self._show(iteration, seen, self._curve[1], mark)
         elif not self._busy:

@@ -36,7 +36,7 @@ class Bounds(RunPlot):
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         f = known(rows["objective"])
-        return {"y": f, "bound": lower_bound(f, known(rows["dual_gap"]))}
+        return {"y": f, "bound": np.asarray(lower_bound(f, known(rows["dual_gap"])))}
 
 
 class Bundle(Plots, ProbeView):

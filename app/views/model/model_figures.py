@@ -77,6 +77,7 @@ class Pictures:
     ) -> None:
         """Show the columns of ``weights`` (pixels, outputs) as pictures, with the strongest products of two
         pixels of each output: entry k says that ``features[k]`` weighs ``values[k]`` for ``outputs[k]``."""
+        assert names.picture_shape is not None  # else there is no picture to show
         height, width = names.picture_shape
         count, gap = min(weights.shape[1], OUTPUTS), max(2, round(0.25 * height))
         across = min(count, max(1, round(math.sqrt(ASPECT * count * (height + gap) / width))))

@@ -62,7 +62,7 @@ class Solutions:
         if not kept:
             return [], np.empty(0), np.empty((0, 0))
         n, m = (kept[0].info.problem[name] for name in ("n_features", "n_outputs"))
-        W = [trace.w[: n * m].reshape(n, m) for trace in kept]
+        W = [trace.w[: n * m].reshape(n, m) for trace in kept if trace.w is not None]
         sizes = np.array([w[:, 0] if self.signed else np.linalg.norm(w, axis=1) for w in W])
         largest = np.abs(sizes).max(axis=0)
         chosen = np.argsort(-largest, kind="stable")[:most]

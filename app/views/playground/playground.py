@@ -195,10 +195,10 @@ class Playground(ProblemView):
 
     def _ranged(self, event: RangesUpdate) -> None:
         """Look at what the visitor looks at."""
-        ends = event.x0, event.x1, event.y0, event.y1
-        if any(end is None or not math.isfinite(end) for end in ends) or not (
-            ends[0] < ends[1] and ends[2] < ends[3]
-        ):
+        ends = [end for end in (event.x0, event.x1, event.y0, event.y1) if end is not None]
+        if len(ends) < 4 or not all(map(math.isfinite, ends)):
+            return
+        if not (ends[0] < ends[1] and ends[2] < ends[3]):
             return
         window = Window(*map(float, ends))
         self._zoomed = None if self._is_home(window) else window

@@ -62,8 +62,9 @@ class Marks:
 
     def _heading(self, size: float) -> np.ndarray:
         """Return where p ends, (1, 2), drawn from w in a window of this size; nowhere if it has no length."""
-        length = 0.0 if self.p is None else float(np.linalg.norm(self.p))
-        return (self.w + REACH * size / length * self.p)[None] if 0.0 < length < math.inf else NOWHERE
+        if self.p is None or not 0.0 < (length := float(np.linalg.norm(self.p))) < math.inf:
+            return NOWHERE
+        return (self.w + REACH * size / length * self.p)[None]
 
     def _ellipse(self, size: float) -> np.ndarray:
         """Return points q, (n, 2), with (q - w)ᵀB⁻¹(q - w) the same for all: that which the drawn p has,

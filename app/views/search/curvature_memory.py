@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from bokeh.models import ColorBar, ColumnDataSource, HoverTool, Span
@@ -179,12 +179,13 @@ class Memory(Plots, ProbeView):
             said += f", instead of {number(whole, 3)} MB for all {number(size)} weights"
         if "gram" not in seen:
             said += "; for so many the eigenvalues of B are not computed"
-        here = super().seen()[0]
+        found = super().seen()
+        here = iteration if found is None else found[0]
         cleared = f" The pairs were cleared by iteration {number(here)}." if here != iteration else ""
         return f"{said}.{cleared}</p>"
 
 
-def _picture(values: np.ndarray) -> dict[str, list]:
+def _picture(values: np.ndarray) -> dict[str, Any]:
     """Return a matrix as an image, its first row at 0; without entries there is none, since a browser cannot
     paint it."""
     rows, columns = values.shape

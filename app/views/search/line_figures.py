@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from bokeh.models import GlyphRenderer, HoverTool, Span
@@ -25,7 +24,7 @@ COLUMNS = {
 }
 
 #: Columns of some of them, in this order.
-Data = dict[str, Sequence[Sequence[Any]]]
+Data = dict[str, Any]
 
 #: Marks of the legend, in its order.
 NAMES = (

@@ -249,6 +249,7 @@ def _pictures(runs: list[Shown]) -> Iterator[tuple]:
 
 def _picture(run: Shown) -> np.ndarray:
     """Return the norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
+    assert run.trace.names.picture_shape is not None
     height, width = run.trace.names.picture_shape
     rows, norms = run.seen["rows"], run.seen["norms"]
     flat = np.zeros(height * width)

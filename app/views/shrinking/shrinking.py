@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import panel as pn
 from bokeh.models import Span
+from bokeh.plotting import figure
 
 from solverscope.app import theme
 from solverscope.app.views.base.feed import POINTS, positive, shaded
@@ -62,7 +62,7 @@ class Shrinking(ProbeView):
         across = theme.column(theme.column(self.map, kind="broad"), self._tests, self._why, kind="across")
         self._body.extend([self._said, across])
 
-    def _histogram(self) -> pn.viewable.Viewable:
+    def _histogram(self) -> figure:
         plot = theme.plot(
             "shrinking-test",
             x_label=TEST_LABEL.format(g="|g|", bound="bound λ − M̂/N", l1="λ"),
@@ -78,7 +78,7 @@ class Shrinking(ProbeView):
         self._test_axis = plot.xaxis[0]
         return plot
 
-    def _time_lines(self) -> pn.viewable.Viewable:
+    def _time_lines(self) -> figure:
         plot = theme.plot(
             "shrinking-epochs",
             x_label="iteration  ·  epochs shaded alternately",
@@ -100,7 +100,7 @@ class Shrinking(ProbeView):
         self.show_cursor(plot)
         return plot
 
-    def _sphere_lines(self) -> pn.viewable.Viewable:
+    def _sphere_lines(self) -> figure:
         plot = theme.plot(
             "sphere-radius",
             x_label="iteration",
@@ -131,7 +131,7 @@ class Shrinking(ProbeView):
         spheres = len(self._radii.data["iteration"]) > 0
         if spheres and len(self._why) == 1:
             self._why.append(theme.pane(self._sphere))
-        for pane in self._why[1:]:
+        for pane in list(self._why)[1:]:
             pane.visible = spheres
 
     def draw_nothing(self) -> None:
@@ -175,7 +175,7 @@ def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     """Say what the test did at an iteration, and which weights it had been wrong about before."""
     number, bound, said = theme.number, float(seen["bound"]), Words(trace, seen)
     tested, proved = int(seen["tested"]), int(seen.get("proved", 0))
-    left = tested - int(subset(trace.probes.last(ACTIVE.name, iteration)[1], "inside")["count"])
+    left = tested - int(subset(trace.probes.entry(ACTIVE.name, iteration)[1], "inside")["count"])
     told = [f"{number(proved)} of {number(tested)} tested weights were proved to be zero and left for ever"]
     told = told if proved else []
     if left > proved:

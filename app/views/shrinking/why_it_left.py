@@ -106,7 +106,7 @@ class WhyLeft(ProbeView):
         moved = np.flatnonzero(np.diff(inside.astype(int), prepend=1))
         at, g = course["iteration"][moved], course["gradient"][moved]
         theme.fill(self._moves, at, g, inside[moved].astype(float))
-        said = Words(trace, trace.probes.last(SHRINKING.name, 0)[1])
+        said = Words(trace, trace.probes.entry(SHRINKING.name, 0)[1])
         always = ("gradient", "l1", *(["bound"] if said.guesses else []))
         drawn = [name for name in LINES if name in always or np.isfinite(course[name]).any()]
         self.figure.yaxis[0].axis_label = theme.upright(said.label(*drawn))
@@ -114,7 +114,7 @@ class WhyLeft(ProbeView):
 
     def _watched(self, trace: Trace) -> int:
         """Return the weight asked for, or the last one there is."""
-        return min(self.weight, int(trace.probes.last(ACTIVE.name, 0)[1]["size"]) - 1)
+        return min(self.weight, int(trace.probes.entry(ACTIVE.name, 0)[1]["size"]) - 1)
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:

@@ -66,7 +66,7 @@ class Layout:
         if drawn[-1] != entries[-1]:
             drawn.append(entries[-1])
         self._sorted_until, self._strangers = entries[-1], 0
-        size = int(trace.probes.last(ACTIVE.name, 0)[1]["size"])
+        size = int(trace.probes.entry(ACTIVE.name, 0)[1]["size"])
         everything = used(trace)
         self._used, self.others = packed(everything, size), size - everything.size
         shown, share = sampled(everything, SAMPLED)
@@ -101,7 +101,7 @@ class Layout:
         """Paint the entries that are new, and return their columns."""
         first = (self.until + 1) // self.width
         for k in (k for k in entries if k > self.until):
-            _, seen = trace.probes.last(ACTIVE.name, k)
+            _, seen = trace.probes.entry(ACTIVE.name, k)
             self._strangers += int((contains(self._used, picked(seen)) != INSIDE).sum())
             self._paint(trace, k, states(trace, k, self.shown))
         return slice(first, self.until // self.width + 1)
@@ -130,7 +130,7 @@ class Layout:
         columns = slice(start, k // self.width + 1)
         if codes.size:
             self.image[:, columns] = _grouped(codes, self.edges)[:, None]
-        _, seen = trace.probes.last(ACTIVE.name, k)
+        _, seen = trace.probes.entry(ACTIVE.name, k)
         # of the others, at least
         inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])
         remaining = int(subset(seen, "remaining").get("count", seen["size"]))

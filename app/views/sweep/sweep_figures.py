@@ -91,5 +91,5 @@ def over_lam(outcomes: Sequence[Outcome], data: str) -> dict[str, list[Outcome]]
     ended = [
         outcome for outcome in outcomes if outcome.data == data and outcome.over and outcome.lam is not None
     ]
-    ended.sort(key=lambda outcome: -outcome.lam)
+    ended.sort(key=lambda outcome: -(outcome.lam or 0.0))
     return {name: [outcome for outcome in ended if outcome.label == name] for name in labels_of(outcomes)}

@@ -65,7 +65,9 @@ class Grouping:
                 moved[row] = crossed(labels[row - 1], labels[row])
         known = np.isfinite(history.values)
         moved[1:] &= known[1:] & known[:-1]
-        apart = np.nan_to_num(history.values).any(axis=1)  # where all are zero none is in any cluster
+        apart = np.asarray(
+            np.nan_to_num(history.values).any(axis=1)
+        )  # where all are zero none is in any cluster
         moved[1:] &= (apart[1:] & apart[:-1])[:, None]
         return moved
 

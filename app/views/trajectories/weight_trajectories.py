@@ -129,8 +129,9 @@ class Trajectories(ProbeView):
         trace = self.chosen
         probes, name = trace.probes, TRAJECTORIES.name
         if self._drawn.changed("run", trace):
-            self._begin(trace, probes.last(name, 0)[1])
-        if self._is_due(trace, self.seen()[0]):
+            self._begin(trace, probes.entry(name, 0)[1])
+        found = self.seen()
+        if found is not None and self._is_due(trace, found[0]):
             entries = probes.entries(name)
             place = max(bisect_left(entries, self.cursor.iteration + 1, key=lambda entry: entry[0]) - 1, 0)
             self._group(trace, entries, place)

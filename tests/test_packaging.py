@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -67,6 +69,20 @@ def test_the_top_level_holds_what_was_agreed():
 def test_sources_are_clean_for_ruff(what):
     command = [sys.executable, "-m", "ruff", *what, "--no-cache", "--quiet", str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_sources_are_clean_for_the_type_checker(tmp_path):
+    if importlib.util.find_spec("basedpyright") is None:
+        pytest.skip("basedpyright is not installed: it is in the extra `test`")
+    # the folder has the name that the package is imported by; a link would be seen through
+    copy = tmp_path / "solverscope"
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

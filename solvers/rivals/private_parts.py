@@ -15,7 +15,9 @@ KNOWN = "1.9"
 
 def package_folder() -> Path:
     """Return the folder of the installed scikit-learn."""
-    (folder,) = find_spec("sklearn").submodule_search_locations
+    spec = find_spec("sklearn")
+    assert spec is not None, "scikit-learn is one of our dependencies"
+    (folder,) = spec.submodule_search_locations or [""]
     return Path(folder)
 
 

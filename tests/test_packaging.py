@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "datasets", "solvers")
@@ -120,6 +122,18 @@ def test_the_container_has_what_is_installed_and_serves_it_by_a_user_without_pri
     editor = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
     assert (ROOT / ".devcontainer" / editor["build"]["dockerfile"]).is_file()
     assert editor["forwardPorts"] == [int(said["EXPOSE"])]
+
+
+def test_every_dependency_has_the_same_lower_bound_wherever_it_stands():
+    """``.ci/lowest`` installs these versions."""
+    project = PROJECT["project"]
+    extras = project["optional-dependencies"].values()
+    bounds = {}
+    for text in [*PROJECT["build-system"]["requires"], *project["dependencies"], *chain(*extras)]:
+        wanted = Requirement(text)
+        (lowest,) = (one.version for one in wanted.specifier if one.operator == ">=")
+        assert text.partition(">=")[2].partition(",")[0] == lowest, f"{text}: the lower bound stands first"
+        assert bounds.setdefault(wanted.name, lowest) == lowest, text
 
 
 def test_console_script_is_the_one_installed():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -179,7 +180,7 @@ def test_an_error_in_a_plugin_is_one_line_with_its_place(command, tmp_path, text
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("violation=", "violations=", "unexpected keyword argument 'violations' (mine.py, line 17)"),
+        ("violation=", "violations=", r"unexpected keyword argument 'violations'.* \(mine\.py, line 17\)"),
         (
             "solvers.Iterate.at(point, k, violation=problem.penalty.violation(point.w, g))",
             "g",
@@ -197,7 +198,7 @@ def test_a_failed_solver_names_the_line_of_its_own_file(tmp_path, old, new, said
     problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.1)
     trace = solvers.solve(problem, solvers.make_solver("steps"), max_iter=3)
     assert trace.status == "failed"
-    assert said in trace.message
+    assert re.search(said, trace.message)
 
 
 def test_a_solver_that_tells_no_violation_is_told_why_no_tolerance_ends_it(tmp_path):

@@ -34,7 +34,7 @@ class Celer(Foreign):
     tol: float = tol_param()
 
     def advance(self, task: Task, tell: Tell) -> str:
-        from celer import celer_path
+        from celer import celer_path  # pyright: ignore[reportAttributeAccessIssue] (an extra)
 
         X = task.X.tocsc() if not isinstance(task.X, np.ndarray) else np.asfortranarray(task.X)
         given = {"alphas": [task.l1 / task.scale], "tol": self.tol, "use_PN": True, "return_n_iter": True}

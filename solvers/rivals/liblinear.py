@@ -59,7 +59,7 @@ class Liblinear(Foreign):
         return super().refuses(problem)
 
     def advance(self, task: Task, tell: Tell) -> str:
-        from liblinear.liblinearutil import train
+        from liblinear.liblinearutil import train  # pyright: ignore[reportMissingImports] (an extra)
 
         number = TYPES[task.loss, "l1" if task.l1 else "l2"][0] if self.type == "auto" else self.type
         for n in count():

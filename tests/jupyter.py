@@ -22,6 +22,9 @@ TOKEN = "abc"
 BASE = "/user/x%40y/"
 MISSING = "jupyter-server-proxy is missing: install the extra `test` or `jupyter`"
 
+#: What the proxy logs where it writes to a browser that has gone.
+GONE = ("WebSocketClosedError", "StreamClosedError")
+
 
 class Jupyter:
     """The server, which starts Solverscope once its tile is opened."""
@@ -84,4 +87,4 @@ class Jupyter:
         self.process.terminate()
         self.process.wait(waiting.PATIENCE)
         errors = re.findall(r"^ *([a-zA-Z_.]+(?:Error|Exception)\b.*)", self.log.read_text(), re.MULTILINE)
-        return [error for error in errors if "WebSocketClosedError" not in error]
+        return [error for error in errors if not any(name in error for name in GONE)]

@@ -282,10 +282,10 @@ class ProbeStore:
     probe which has seen something always has an entry, until all are discarded."""
 
     def __init__(self, probes: Sequence[Probe] = (), problem: Problem | None = None) -> None:
-        self.probes = tuple(probes)
-        self._takes = {p.name: p.taking(problem) for p in self.probes}
         self.cadence = 1
         self.bytes = 0
+        self.probes = tuple(probes)
+        self._takes = {p.name: p.taking(problem) for p in self.probes}
         self._entries: list[tuple[int, dict[str, Seen]]] = []  # iteration, and what each probe saw
         self._firsts: dict[str, int] = {}  # iteration at which each probe saw something first
         self._holders: dict[int, int] = {}  # how often entries refer to each array, by its address

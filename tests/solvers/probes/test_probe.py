@@ -206,6 +206,13 @@ def test_a_large_matrix_is_seen_in_bins_as_mean_sizes_under_the_sign_of_their_su
     assert binned(W[:0]).shape == (0, 3)
 
 
+def test_a_probe_without_anything_to_take_is_refused_and_one_that_saw_nothing_has_no_entry():
+    with pytest.raises(TypeError, match="the probe empty has neither take nor begin: give one"):
+        ProbeStore([solvers.Probe("empty")])
+    with pytest.raises(LookupError, match="the probe weights has seen nothing"):
+        ProbeStore([WEIGHTS]).entry("weights", 0)
+
+
 def test_what_was_seen_is_a_copy():
     w = np.ones(3)
     store = ProbeStore([WEIGHTS])

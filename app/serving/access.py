@@ -123,7 +123,7 @@ def from_here(peer: str | None, headers: Mapping[str, str]) -> bool:
 
 
 def is_direct(headers: Mapping[str, str]) -> bool:
-    """Tell whether the address in a visitor's browser is the one that programs of the same machine use."""
+    """Return whether the address in a visitor's browser is the one that programs of the same machine use."""
     return _calls_directly(headers, (PREFIX, *PASSED_ON))
 
 

@@ -64,7 +64,7 @@ def stand(serving: Serving) -> None:
 
 
 def guards() -> bool:
-    """Tell whether a server of this process is guarded."""
+    """Return whether a server of this process is guarded."""
     return bool(_guarded)
 
 

@@ -1,4 +1,4 @@
-"""What pyproject.toml builds, installed where there is no clone: commands, the page, a cell of a notebook."""
+"""Wheel and sdist, installed where there is no clone: commands, the page, a cell of a notebook."""
 
 from __future__ import annotations
 

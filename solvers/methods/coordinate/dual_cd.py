@@ -195,7 +195,7 @@ class _Dual:
         self.activate()
 
     def active(self, samples: np.ndarray) -> np.ndarray:
-        """Tell for each of these samples whether it has a dual variable to visit."""
+        """Return for each of these samples whether it has a dual variable to visit."""
         raise TypeError(f"{type(self).__name__} does not define active")
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:

@@ -93,7 +93,7 @@ def rows_of_block(n: int, d: int, m: int, nnz: int) -> int:
 
 
 def _whole(X: Any, nnz: int, binary: bool) -> bool:
-    """Tell whether X is an array all of whose entries are stored."""
+    """Return whether X is an array all of whose entries are stored."""
     return isinstance(X, np.ndarray) and nnz == X.size and not binary
 
 

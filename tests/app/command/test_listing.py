@@ -1,4 +1,4 @@
-"""What ``solverscope list`` tells to people and to programs, against the contract."""
+"""``solverscope list``, for people and for programs, against the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page does while no browser shows it, and for how long it waits for one."""
+"""A page that no browser shows: what goes on there, and how long it waits for one."""
 
 from __future__ import annotations
 

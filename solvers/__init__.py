@@ -10,9 +10,9 @@ from types import ModuleType as _Module
 
 from .declare import Parameter, Trait, param, parameters
 from .from_data import make_loss, make_problem
+from .linalg.scores import Scores
 from .methods.iterate import FIELDS, Ending, Iterate
 from .methods.solver import Solver
-from .parts.rules import RULES, Rule, Seen
 from .probes.probe import (
     ACTIVE,
     CUTS,
@@ -34,12 +34,12 @@ from .problems.line import Line
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.losses.margin import MarginLoss
 from .problems.losses.row_loss import RowLoss
+from .problems.losses.targets.target_loss import TargetLoss
 from .problems.penalties import Penalty
 from .problems.point import Point
 from .problems.problem import Problem
-from .problems.scores import Scores
-from .problems.shards.crew import Crew, LocalCrew, ShardLost
 from .problems.shards.shard import Shard
+from .problems.shards.worker_pool import LocalWorkerPool, ShardLost, WorkerPool
 from .problems.weight_names import Names
 from .registry import (
     LOSSES,
@@ -55,19 +55,21 @@ from .registry import (
     why_not_solver,
     why_not_solver_on,
 )
-from .relay import Relay, legs_apart, legs_joined, legs_of
+from .relay import Relay, expand_legs, parse_legs, shorten_legs
 from .runs.branch import Origin, origin_of
-from .runs.breakpoints import USUAL as USUAL_CONDITIONS
-from .runs.breakpoints import Condition, Watch
+from .runs.breakpoints import USUAL_CONDITIONS, BreakpointWatch, Condition
 from .runs.lam_path import log_spaced, path_runs, solve_path
 from .runs.own_loop import OwnLoop
 from .runs.pseudocode import Pseudocode, Step, pseudocode
 from .runs.run import Gate, Interrupted, Run
-from .runs.run_info import RunInfo
-from .runs.segments import Segment, segments
 from .runs.solve import solve
 from .runs.stopping import Stopping, relative_gap, undercuts
-from .runs.trace import Trace, to_pandas
+from .traces.run_info import RunInfo
+from .traces.segments import Segment, segments
+from .traces.trace import Trace, to_pandas
+from .working_sets.rule import Rule
+from .working_sets.rules import RULES
+from .working_sets.screening import ScreeningContext
 
 #: What is imported above is public, and nothing else.
 __all__ = [name for name, thing in vars().copy().items() if name[0] != "_" and not isinstance(thing, _Module)]

@@ -1,4 +1,4 @@
-"""Declared hyper-parameters, and traits: what a loss and a penalty offer, and what a solver needs."""
+"""Declared hyper-parameters, and traits: properties that losses and penalties offer and solvers need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 
 class Trait(enum.Flag):
-    """Properties that losses and penalties offer and solvers need, each with its ``phrase`` in words."""
+    """Properties that losses and penalties offer and solvers need; ``phrase`` describes each in words."""
 
     phrase: str
 
@@ -22,27 +22,33 @@ class Trait(enum.Flag):
         return trait
 
     SMOOTH = "a smooth loss"
-    SEPARABLE = "a penalty that separates into single weights"
-    GROUP_SEPARABLE = "a penalty that separates into rows of weights"
-    PROX = "a penalty with a proximal step in closed form"
-    SAMPLES = "a loss whose instances can be taken one at a time by compiled kernels"
+    SEPARABLE = "a penalty that is separable by weights"
+    GROUP_SEPARABLE = "a penalty that is separable by rows of weights"
+    PROX = "a penalty with a proximal operator in closed form"
+    INSTANCE_KERNELS = "a loss with compiled kernels for single instances"
     DIAGONAL_HESSIAN = "a loss with the diagonal of its Hessian"
-    HESSIAN = "a loss with products with its Hessian"
-    ROWS = "a loss of single rows of scores that compiled kernels can take"
-    LIPSCHITZ = "a loss whose gradient is Lipschitz"
-    NO_RIDGE = "a penalty without ridge"
-    RIDGE = "a ridge as penalty"
-    CONJUGATE = "a loss whose conjugate is known"
-    SLOPES = "a loss whose slopes along a line are known, on both sides of a kink"
+    HESSIAN = "a loss with Hessian-vector products"
+    ROW_KERNELS = "a loss with compiled kernels for single rows of scores"
+    LIPSCHITZ = "a loss with a Lipschitz gradient"
+    NO_RIDGE = "a penalty without a ridge"
+    RIDGE = "a ridge penalty"
+    CONJUGATE = "a loss with a known conjugate"
+    DIRECTIONAL_DERIVATIVE = "a loss with one-sided directional derivatives"
     DUAL_COORDINATES = "a loss whose dual can be solved one sample at a time"
-    ONE_SCORE = "a loss of one score a sample"
-    NO_KINKS = "a penalty without kinks"
+    ONE_SCORE = "a loss of one score per sample"
+    SMOOTH_PENALTY = "a smooth penalty"
     LOG_LINEAR = "a logistic loss of one label, binary or multiclass"
     MARGINS = "logistic terms, hinges or squared hinges of single scores"
     HINGES = "hinges or squared hinges of single scores"
-    ONE_NORM = "‖w‖₁ alone or ½‖w‖² alone as penalty"
+    SINGLE_NORM = "‖w‖₁ alone or ½‖w‖² alone as penalty"
     CHAINS = "a loss of label sequences"
-    MARGINALS = "a logistic loss of labels, or of sequences of labels"
+    QUADRATIC_MODEL = "a loss with a quadratic model that coordinate descent can sweep"
+    LEAST_SQUARES = "a squared loss of numeric targets"
+    HUBER = "Huber's loss"
+    POISSON = "Poisson's loss"
+    QUANTILE = "the quantile loss"
+    EPSILON_INSENSITIVE = "the ε-insensitive loss"
+    ROW_NORM = "Σ_j ‖W_j‖₂ as penalty"
 
 
 #: The largest seed: more is taken for a mistake.
@@ -55,7 +61,7 @@ SWITCH: dict[str, bool] = {
 
 
 class NotAllowed(ValueError):
-    """A hyper-parameter cannot have this value; ``range`` says in words what it can be."""
+    """The error that a hyper-parameter cannot have a value; ``range`` describes the allowed values."""
 
     def __init__(self, name: str, value: Any, range: str) -> None:
         super().__init__(name, value, range)
@@ -66,8 +72,11 @@ class NotAllowed(ValueError):
 
 
 class Form(NamedTuple):
-    """What texts a hyper-parameter may be: ``parse`` turns a value into such a text, in the one way to write
-    it, and raises ValueError for others; ``range`` says in words what is allowed."""
+    """The format of a hyper-parameter that is a text.
+
+    ``parse`` converts a value to its canonical text, and raises ValueError if the value is not allowed.
+    ``range`` describes the allowed values in words.
+    """
 
     parse: Callable[[Any], str]
     range: str
@@ -104,7 +113,7 @@ def param(
     form : Form, optional
         What texts are allowed, for a text.
     title : str
-        What forms call it: the field's words, the symbol beside them.
+        Its label in forms: the field's words, then the symbol.
 
     Returns
     -------
@@ -121,8 +130,10 @@ def random_seed(help: str) -> Any:
 
 
 def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
-    """Return the ``presets`` of a solver with one, ``paper``: what the paper prints where the defaults
-    differ."""
+    """Return the ``presets`` of a solver whose only preset is ``paper``.
+
+    ``params`` are the values printed in the paper of those hyper-parameters whose defaults differ from them.
+    """
     return {"paper": params}
 
 
@@ -143,12 +154,12 @@ class Parameter:
 
     @property
     def kind(self) -> type:
-        """Return the type of all values; words stand beside whole numbers."""
+        """Return the type of all values; words may be mixed with whole numbers."""
         return int if self.words else type(self.default)
 
     @property
     def range(self) -> str:
-        """Say in words which values are allowed."""
+        """Return in words which values are allowed."""
         if self.form is not None:
             return self.form.range
         if self.choices is not None:
@@ -194,8 +205,10 @@ def number(
     name: str, value: float | str | None, *, low: float = 0.0, open_low: bool = False
 ) -> float | None: ...
 def number(name: str, value: Any, *, low: float = 0.0, open_low: bool = False) -> float | None:
-    """Return a number, None for None, that is not a hyper-parameter but checked like one; :class:`NotAllowed`
-    where it is out of its range."""
+    """Return a number that is checked like a hyper-parameter; return None for None.
+
+    Raises :class:`NotAllowed` if the number is out of range.
+    """
     return None if value is None else Parameter(name, 0.0, low=low, open_low=open_low).parse(value)
 
 
@@ -225,8 +238,8 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
     Returns
     -------
     tuple of Parameter
-        In the order in which they are declared, those of its bases first. A class may give what a base
-        declares another default alone, as ``memory: int = 5``.
+        In the order of their declaration, with those of the base classes first. A class can change only the
+        default of an inherited one, as in ``memory: int = 5``.
     """
     declared: dict[str, Mapping[str, Any]] = {}
     for base in reversed(cls.__mro__):
@@ -240,8 +253,10 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
 
 
 class Declared:
-    """Base of what is chosen by its ``id``, frozen dataclasses: checks declared parameters when an instance
-    is made."""
+    """Base of solvers, losses and penalties: frozen dataclasses that are chosen by their ``id``.
+
+    The declared parameters of an instance are checked when it is made.
+    """
 
     id: ClassVar[str]
     name: ClassVar[str]
@@ -263,10 +278,13 @@ class Declared:
         return other
 
 
-def unmet_needs(needs: Trait, offered: Trait) -> str | None:
-    """Return in words what a solver needs and a loss and penalty do not offer; None if there is nothing. A
-    smooth loss has slopes."""
-    missing = needs & ~(offered | Trait.SLOPES if Trait.SMOOTH in offered else offered)
-    if not missing:
-        return None
-    return "needs " + " and ".join(trait.phrase for trait in missing)
+def unmet_needs(needs: Trait, offered: Trait, one_of: Trait | None = None) -> str | None:
+    """Return in words what a solver needs and a loss and penalty do not offer; None if nothing is missing.
+
+    A smooth loss has directional derivatives. Of the traits ``one_of``, one is enough.
+    """
+    missing = needs & ~(offered | Trait.DIRECTIONAL_DERIVATIVE if Trait.SMOOTH in offered else offered)
+    phrases = [trait.phrase for trait in missing]
+    if one_of and not one_of & offered:
+        phrases.append(", or ".join(trait.phrase for trait in one_of))
+    return "needs " + " and ".join(phrases) if phrases else None

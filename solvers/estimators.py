@@ -3,9 +3,10 @@
 >>> from solverscope.solvers.estimators import SparseLogistic
 >>> SparseLogistic(lam_ratio=0.1).fit(X, y).coef_
 
-An intercept is what the data sets' option ``bias=1`` makes: the weight of a last, constant feature of ones,
-penalised as all other weights are, which is liblinear's intercept, and not that of scikit-learn's other
-solvers. There is none with ``fit_intercept=False``.
+An intercept of a classifier is what the data sets' option ``bias=1`` makes: the weight of a last, constant
+feature of ones, penalised like all other weights. liblinear has the same intercept; scikit-learn's other
+solvers do not penalise theirs. :class:`SparseRegressor` does not either. There is none with
+``fit_intercept=False``.
 """
 
 from __future__ import annotations
@@ -14,33 +15,38 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .declare import Trait
 from .from_data import make_problem
-from .problems.arrays import features_of, labels_of, why_no_numbers
+from .linalg.arrays import NUMERIC_KINDS, features_of, labels_of, why_no_numbers
+from .linalg.storage import checked_rows
 from .problems.certificates.optimality import why_not_tolerance
 from .problems.losses.crf import viterbi
 from .problems.problem import Problem
-from .problems.products.storage import checked_rows
-from .registry import LOSSES, make_solver, why_not_solver_on
+from .registry import LOSSES, accepts, lookup, make_solver, why_not_solver_on
 from .runs.run import Run
 from .runs.stopping import Stopping
-from .runs.trace import Trace
+from .traces.trace import Trace
 
 #: The module of the live view. It belongs to the app, and is imported by its name where a view is wanted.
 LIVE_VIEW = "solverscope.app.notebook"
+#: The loss of which several targets are known: its id for one target, and for several.
+LEAST_SQUARES = ("squared", "multitask-squared")
+#: The solver of an estimator that chooses one by the problem, and those that it tries, the fastest first.
+AUTO = "auto"
+FASTEST = ("newton-cd", "anderson-bcd", "prox-qn", "fista-ls", "dual-cd", "ls-bmrm", "fobos")
 
 
 @dataclass(eq=False, repr=False)  # scikit-learn compares and prints estimators itself
@@ -96,51 +102,55 @@ class Estimator(BaseEstimator):
     def _solve(self, X: Any, y: np.ndarray, loss: str, offsets: np.ndarray | None = None) -> np.ndarray:
         """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the weights
         that belong to no feature."""
-        problem = make_problem(
-            _with_ones(X) if self.fit_intercept else X,
-            y,
-            loss=loss,
-            penalty=self.penalty,
-            penalty_params=self.penalty_params,
-            lam=self.lam,
-            lam_ratio=self.lam_ratio,
-            offsets=offsets,
-        )
-        run = self._run(problem)
+        rows = _with_ones(X) if self.fit_intercept else X
+        W, tail = self._weights(rows, y, loss, offsets=offsets, lam=self.lam, lam_ratio=self.lam_ratio)
+        d = X.shape[1]
+        self.coef_ = W[:d].T.copy()
+        self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(W.shape[1])
+        return tail.copy()
+
+    def _weights(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Solve the problem of ``X`` and ``y``, set the record, and return the weights of features,
+        (d, n_outputs), and those that belong to no feature; ``params`` are those of ``make_problem``."""
+        penalty = {"penalty": self.penalty, "penalty_params": self.penalty_params}
+        problem = make_problem(X, y, loss=loss, **penalty, **params)
+        id = _fastest(problem) if self.solver == AUTO else self.solver
+        run = self._run(problem, id)
         watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or (lambda trace: None)
         for trace in run.steps():
             watch(trace)
         watch(trace := run.trace)
         if trace.status == "failed":
-            raise RuntimeError(f"solver {self.solver} failed: {trace.message}")
+            raise RuntimeError(f"solver {id} failed: {trace.message}")
         if trace.status != "converged":
-            said = f"solver {self.solver} has not converged: {trace.message}"
-            warnings.warn(said, ConvergenceWarning, stacklevel=3)
+            said = f"solver {id} has not converged: {trace.message}"
+            warnings.warn(said, ConvergenceWarning, stacklevel=4)
         if trace.w is None:
-            raise RuntimeError(f"solver {self.solver} shows no weights: take another one")
-        W, tail = problem.unpack(trace.w)
-        d = X.shape[1]
-        self.coef_ = W[:d].T.copy()
-        self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(W.shape[1])
+            raise RuntimeError(f"solver {id} shows no weights: take another one")
         self.trace_, self.n_iter_ = trace, int(trace.iteration[-1])
-        return tail.copy()
+        return problem.unpack(trace.w)
 
-    def _run(self, problem: Problem) -> Run:
+    def _run(self, problem: Problem, id: str) -> Run:
         """Return the run, all limits set; ValueError, one sentence, where the solver does not fit."""
-        solver = make_solver(self.solver, **(self.solver_params or {}))
-        if reason := why_not_solver_on(self.solver, problem):
-            raise ValueError(f"solver {self.solver} {reason}")
+        solver = make_solver(id, **(self.solver_params or {}))
+        if reason := why_not_solver_on(id, problem):
+            raise ValueError(f"solver {id} {reason}")
         stopping = Stopping(tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds).or_usual()
         if stopping.tol is not None and (reason := why_not_tolerance(problem, solver.knows)):
             raise ValueError(f"tol {reason}")
-        return Run(problem, solver.towards(stopping.tol), stopping=stopping)
+        return Run(problem, solver.with_tol(stopping.tol), stopping=stopping)
 
     def _scores(self, X: Any) -> np.ndarray:
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
 
+def _fastest(problem: Problem) -> str:
+    """Return the fastest solver that takes a problem."""
+    return next((id for id in FASTEST if accepts(id, problem)), FASTEST[0])
+
+
 def _tells_probabilities(estimator: _OfRows) -> bool:
-    """Tell whether the loss is the likelihood of a log-linear model."""
+    """Return whether the loss is the likelihood of a log-linear model."""
     known = LOSSES.get(estimator.loss)
     return known is not None and Trait.LOG_LINEAR in known.traits
 
@@ -199,8 +209,9 @@ class _OfRows(ClassifierMixin, Estimator):
         return softmax(Z, axis=1) if Z.ndim == 2 else np.column_stack([expit(-Z), expit(Z)])
 
 
+@dataclass(eq=False, repr=False)
 class SparseLogistic(_OfRows):
-    """Logistic loss of two classes with any penalty that fits: by default λ‖w‖₁ by ``prox-qn``.
+    """Logistic loss of two classes with any penalty that fits: by default λ‖w‖₁ by ``newton-cd``.
 
     Parameters and attributes are those of :class:`Estimator`.
 
@@ -215,7 +226,8 @@ class SparseLogistic(_OfRows):
     ('converged', 11)
     """
 
-    loss = "logistic"
+    solver: str = "newton-cd"
+    loss: ClassVar[str] = "logistic"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -246,6 +258,107 @@ class SparseMulticlass(_OfRows):
     _: KW_ONLY
     penalty: str = "l1-l2"
     loss: str = "multiclass-logistic"
+
+
+@dataclass(eq=False, repr=False)
+class SparseRegressor(RegressorMixin, Estimator):
+    """A loss of numeric targets with any penalty that fits: by default the Lasso.
+
+    ``loss`` is ``squared``, ``huber``, ``poisson``, ``quantile`` or ``epsilon-insensitive``. With ``squared``
+    y may hold several targets, (n, n_targets), for penalties such as ``l1-l2``, which leaves out whole
+    features. Predictions of ``poisson`` are means, exp of the scores.
+
+    f is the mean loss plus λR(w), so ``lam`` is ``alpha`` of scikit-learn's ``Lasso`` and ``ElasticNet``. As
+    there, the intercept is not penalised: ``squared`` centres y and a dense X. For a sparse X and for other
+    losses ``fit_intercept`` must be False. The other parameters and the attributes are those of
+    :class:`Estimator`, with these differences.
+
+    Parameters
+    ----------
+    solver : str
+        A solver's id, or ``auto``: the fastest of ours that takes the loss and the penalty.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
+        The weights.
+    intercept_ : float or array of shape (n_targets,)
+        The predictions at x = 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from solverscope.solvers.estimators import SparseRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SparseRegressor(lam=0.5).fit(X, y)
+    >>> int((model.coef_ != 0.0).sum()), round(float(model.intercept_), 2), round(model.score(X, y), 2)
+    (4, 152.13, 0.46)
+    """
+
+    solver: str = AUTO
+    _: KW_ONLY
+    loss: str = "squared"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self.fit_intercept
+        tags.target_tags.multi_output = self._least_squares
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags
+
+    @property
+    def _least_squares(self) -> bool:
+        return self.loss in LEAST_SQUARES
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their targets ``y``, (n,) or, with
+        ``squared``, (n, n_targets)."""
+        given, several = X, self._least_squares
+        kinds = lookup(LOSSES, "loss", self.loss).kinds
+        if not set(kinds) & set(NUMERIC_KINDS):
+            raise ValueError(f"loss {self.loss} is not one of numeric targets: take squared or huber")
+        X, y = validate_data(
+            self,
+            _sound(X),
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            y_numeric=True,
+            multi_output=several,
+        )
+        _check_numbers(given)
+        if self.fit_intercept and (reason := self._why_no_intercept(X)):
+            raise ValueError(f"an intercept {reason}: pass fit_intercept=False")
+        shape = y.shape
+        y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, dtype=np.float64)
+        single = y.ndim == 1 or shape[1] == 1
+        y = y.reshape(-1) if single else y
+        loss = (LEAST_SQUARES[0] if single else LEAST_SQUARES[1]) if several else self.loss
+        X_mean, y_mean = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
+        if self.fit_intercept:
+            X_mean, y_mean = X.mean(axis=0), np.where((y == y[0]).all(axis=0), y[0], y.mean(axis=0))
+            X, y = X - X_mean, y - y_mean
+        params = {"lam": self.lam, "lam_ratio": self.lam_ratio}
+        if self.lam is None and not y.any():  # no λ_max: w = 0 is optimal at any λ
+            params = {"lam": 1.0}
+        W, _ = self._weights(X, y, loss, **params)
+        self.coef_ = W[:, 0].copy() if len(shape) == 1 else W.T.copy()
+        self.intercept_ = y_mean - X_mean @ self.coef_.T
+        return self
+
+    def _why_no_intercept(self, X: Any) -> str | None:
+        """Return why there can be no intercept, the end of a sentence; None if there can be one."""
+        if not self._least_squares:
+            return f"is not known with the loss {self.loss}, but with squared alone"
+        return "needs a dense X, and this one is sparse" if sp.issparse(X) else None
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted targets of rows, (n,) or (n, n_targets)."""
+        check_is_fitted(self)
+        given, X = X, validate_data(self, _sound(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        _check_numbers(given)
+        Z = self._scores(X)
+        return np.exp(Z) if self.loss == "poisson" else Z
 
 
 class ChainCRF(Estimator):

@@ -11,13 +11,13 @@ import psutil
 from .compute.jit import compile_clock
 from .compute.team import Team
 from .declare import number
-from .problems.arrays import Arrays, from_arrays
-from .problems.design import Design
+from .linalg.arrays import ArrayData, from_arrays
+from .linalg.design import Design
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.penalties import Penalty
 from .problems.problem import Problem
-from .problems.shards.crew import Crew
 from .problems.shards.sharded import ShardedDesign, split
+from .problems.shards.worker_pool import WorkerPool
 from .problems.weight_names import Names
 from .registry import LOSSES, PENALTIES, lookup, losses_for, make, why_not_loss
 
@@ -25,7 +25,7 @@ from .registry import LOSSES, PENALTIES, lookup, losses_for, make, why_not_loss
 DEFAULT_RATIO = 0.05
 DEFAULT_RIDGE = 1e-4
 #: Vectors of all weights, and arrays of scores, that a problem and a run on it hold at the least.
-VECTORS, SCORES = 3, 3
+MIN_VECTORS, MIN_SCORE_ARRAYS = 3, 3
 
 
 def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Loss:
@@ -48,7 +48,7 @@ def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Lo
     Raises
     ------
     ValueError
-        If there is no such loss or hyper-parameter, or it does not take the data's kind of labels.
+        If the loss or a hyper-parameter does not exist, or the loss does not take the data's kind of labels.
     """
     loss_class = lookup(LOSSES, "loss", loss or data.loss)
     if reason := why_not_loss(loss_class.id, data.kind):
@@ -70,7 +70,7 @@ def make_problem(
     loss_params: Mapping[str, Any] | None = None,
     penalty_params: Mapping[str, Any] | None = None,
     threads: int = 1,
-    crew: Crew | None = None,
+    workers: WorkerPool | None = None,
     pulse: Callable[[], None] = lambda: None,
 ) -> Problem:
     """Make the problem min_w s Σ_i loss_i(w) + λR(w) on data.
@@ -95,7 +95,7 @@ def make_problem(
         Hyper-parameters by name.
     threads : int
         Threads over which rows are split.
-    crew : Crew, optional
+    workers : WorkerPool, optional
         Shards of these data that do the work, with threads of their own: see :mod:`.problems.shards.sharded`.
     pulse : callable
         Called while the problem is made; may raise.
@@ -124,13 +124,13 @@ def make_problem(
     strength = make(penalty_class, "penalty", penalty_params or {})
     lam, lam_ratio = _checked_lam(strength, lam, lam_ratio)
     average = chosen.average if average is None else average
-    problem = _assembled(data, chosen, strength, average, threads, crew).with_pulse(pulse)
+    problem = _assembled(data, chosen, strength, average, threads, workers).with_pulse(pulse)
     if strength.takes_lam:
         # λ_max is computed only where there is one: it costs a gradient
         relative = strength.sparse and problem.smooth and problem.lam_max is not None
         problem = problem.at_lam(_usual_lam(problem, data, lam_ratio, relative) if lam is None else lam)
     problem = problem.with_pulse(lambda: None)
-    problem.took(compile_clock.net()[1] - began)
+    problem.add_setup_seconds(compile_clock.net()[1] - began)
     return problem
 
 
@@ -147,7 +147,10 @@ def _with_labels(data: Any, y: Any, loss: str | None, offsets: Any, parents: Any
 def _checked_lam(
     penalty: Penalty, lam: float | str | None, lam_ratio: float | str | None
 ) -> tuple[float | None, float | None]:
-    """Return λ and λ/λ_max as numbers; at most one may be given, and none where the penalty has no λ."""
+    """Return λ and λ/λ_max as numbers.
+
+    At most one of them may be given, and neither if the penalty has no λ.
+    """
     own, ratio = number("lam", lam, open_low=True), number("lam_ratio", lam_ratio, open_low=True)
     if own is not None and ratio is not None:
         raise ValueError("both lam and lam_ratio are given: give one of them")
@@ -157,18 +160,18 @@ def _checked_lam(
 
 
 def _assembled(
-    data: Any, loss: Loss, penalty: Penalty, average: bool, threads: int, crew: Crew | None
+    data: Any, loss: Loss, penalty: Penalty, average: bool, threads: int, workers: WorkerPool | None
 ) -> Problem:
     """Bind the loss to the labels, and put the parts of the problem together, without λ."""
-    if crew is None:
+    if workers is None:
         _check_room(data)
     team = Team(threads)
     bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(data)
-    if crew is None:
+    if workers is None:
         bound = bound.attached(team, lambda: None)
         design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
     else:
-        design, bound = split(data.train.X, bound, crew)
+        design, bound = split(data.train.X, bound, workers)
 
     def test() -> tuple[Design, BoundLoss]:
         held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(data)
@@ -189,9 +192,12 @@ def _assembled(
 
 
 def _digest(data: Any, design: Design) -> str | Callable[[], str]:
-    """Return the digest of the data. That of arrays takes longer than many a run: it is made when a key is
-    asked for, of what ``design`` has of X, or at once where its rows are elsewhere."""
-    if not isinstance(data, Arrays):
+    """Return the digest of the data, or a function that computes it.
+
+    Hashing arrays takes longer than many runs, so it is done when a key is needed, from the ``design``'s
+    copy of X. If the rows of X are elsewhere, it is done at once.
+    """
+    if not isinstance(data, ArrayData):
         return data.digest
     rest = data.digest
     if isinstance(design, ShardedDesign):
@@ -200,13 +206,13 @@ def _digest(data: Any, design: Design) -> str | Callable[[], str]:
 
 
 def _check_room(data: Any) -> None:
-    """Raise ValueError, one sentence, where a problem on ``data`` cannot fit into this machine's memory."""
+    """Raise ValueError, one sentence, if a problem on ``data`` does not fit into this machine's memory."""
     memory = psutil.virtual_memory().total
-    n_outputs = 1 if data.kind == "binary" else data.n_classes
+    n_outputs = 1 if data.kind in ("binary", "regression") else data.n_classes
     n_rows, n_features = data.train.X.shape
     n_tail = n_outputs**2 if data.kind == "sequences" else 0
     weights, scores = n_features * n_outputs + n_tail, n_rows * n_outputs
-    needed = 8 * (VECTORS * weights + SCORES * scores)
+    needed = 8 * (MIN_VECTORS * weights + MIN_SCORE_ARRAYS * scores)
     if needed > memory:
         raise ValueError(
             f"{data.id} makes {weights:,} weights ({n_features:,} features, {n_outputs:,} outputs) and "
@@ -217,7 +223,7 @@ def _check_room(data: Any) -> None:
 
 
 def _usual_lam(problem: Problem, data: Any, lam_ratio: float | None, relative: bool) -> float:
-    """Return λ where none is given; ``relative`` tells whether there is a λ_max."""
+    """Return the default λ; ``relative`` is whether there is a λ_max."""
     penalty, n = problem.penalty, problem.loss.n_instances
     own = problem.loss.id == data.loss and penalty.id == data.penalty
     if lam_ratio is None and own and data.lam is not None:

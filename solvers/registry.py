@@ -1,4 +1,4 @@
-"""The lists of solvers, losses and penalties, and what fits what."""
+"""The tables of solvers, losses and penalties, and checks of which of them fit each other."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from .declare import Declared, Trait, parameters, unmet_needs
-from .methods.bundle import BMRM, OCAS, LevelBundle, LsBMRM
 from .methods.coordinate.anderson_bcd import AndersonBCD
 from .methods.coordinate.bcd import BCDCST, BCDLS
 from .methods.coordinate.crf_bcd import CRFBlockCoordinateDescent
 from .methods.coordinate.dual_cd import DualCD
 from .methods.coordinate.newton_cd import NewtonCD
+from .methods.descent.bundle import BMRM, OCAS, LevelBundle, LsBMRM
 from .methods.descent.clustered import ClusteredBFGS, ClusteredLBFGS
 from .methods.descent.quasi_newton import BFGS, LBFGS, GradientDescent, SubBFGS, SubGD, SubLBFGS
-from .methods.fista import FISTACST, FISTALS
-from .methods.fobos import FOBOS
-from .methods.ftrl import FTRL
-from .methods.owlqn import OWLQN, OWLQNStar
-from .methods.prox_gradient import ProxGD
-from .methods.prox_qn import ProxQN
-from .methods.scaling import FIS
-from .methods.semismooth import SemismoothNewton
-from .methods.sgd import SGDL1
+from .methods.descent.scaling import FIS
+from .methods.proximal.fista import FISTACST, FISTALS
+from .methods.proximal.owlqn import OWLQN, OWLQNStar
+from .methods.proximal.prox_gradient import ProxGD
+from .methods.proximal.prox_qn import ProxQN
+from .methods.proximal.semismooth import SemismoothNewton
+from .methods.proximal.sparsa import SpaRSA
 from .methods.solver import Solver
-from .methods.sparsa import SpaRSA
-from .parts.rules import RULES, Rule
+from .methods.stochastic.fobos import FOBOS
+from .methods.stochastic.ftrl import FTRL
+from .methods.stochastic.sgd import SGDL1
 from .problems.losses.binary import Logistic
 from .problems.losses.binary_hinge import BinaryHinge, SmoothedBinaryHinge
 from .problems.losses.crf import ChainCRF
@@ -40,18 +39,25 @@ from .problems.losses.squared_hinge import (
     MultilabelSquaredHinge,
     MultitaskSquaredHinge,
 )
+from .problems.losses.targets.lines import EpsilonInsensitive, Quantile
+from .problems.losses.targets.smooth import Huber, MultitaskSquared, Poisson, Squared
+from .problems.losses.targets.target_loss import TargetLoss
 from .problems.losses.toy import Toy
 from .problems.losses.tree import TreeSoftmax
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
-from .problems.shards.sharded import OFFERED
+from .problems.shards.sharded import SHARDED_TRAITS
 from .rivals.celer import Celer
 from .rivals.crfsuite import CRFsuite
-from .rivals.liblinear import Liblinear
+from .rivals.external_solver import ExternalSolver
+from .rivals.liblinear import LiblinearSolver
 from .rivals.scikit import ScikitLBFGS, ScikitLinearSVC, ScikitNewtonCholesky, ScikitSAGA, ScikitSGD
+from .rivals.scikit_regression import ScikitElasticNet, ScikitMultiTaskLasso, ScikitQuantile
 from .rivals.scipy_minimize import SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr
 from .rivals.skglm import Skglm
 from .rivals.wapiti import Wapiti
+from .working_sets.rule import Rule
+from .working_sets.rules import RULES
 
 SOLVERS: dict[str, type[Solver]] = {
     s.id: s
@@ -94,7 +100,10 @@ SOLVERS: dict[str, type[Solver]] = {
         ScikitNewtonCholesky,
         ScikitLinearSVC,
         ScikitSGD,
-        Liblinear,
+        ScikitElasticNet,
+        ScikitMultiTaskLasso,
+        ScikitQuantile,
+        LiblinearSolver,
         Skglm,
         Celer,
         CRFsuite,
@@ -115,6 +124,12 @@ LOSSES: dict[str, type[Loss]] = {
         MultilabelHinge,
         ChainCRF,
         TreeSoftmax,
+        Squared,
+        MultitaskSquared,
+        Huber,
+        Poisson,
+        Quantile,
+        EpsilonInsensitive,
         Toy,
     )
 }
@@ -153,8 +168,10 @@ def register(thing: Thing) -> Thing:
 
 
 def _add(cls: Any, base: type[Declared], table: dict[str, Any]) -> Any:
-    """Add a class to a table by its id, and return it; ValueError if it lacks something or the id is
-    taken."""
+    """Add a class to a table by its id, and return the class.
+
+    Raises ValueError if the class lacks an attribute or the id is taken.
+    """
     for name, kind in (Declared.__annotations__ | base.__annotations__).items():
         if kind.startswith("ClassVar") and not hasattr(cls, name):
             raise ValueError(f"{cls.__name__} has no {name}: give the class one")
@@ -175,23 +192,27 @@ def _add(cls: Any, base: type[Declared], table: dict[str, Any]) -> Any:
 
 
 def why_not_in_kernels(loss: type[Loss]) -> str | None:
-    """Say why a plug-in loss cannot be called inside compiled kernels, as its traits promise; None if it can,
-    or need not."""
-    if not getattr(loss, "traits", Trait(0)) & (Trait.SAMPLES | Trait.ROWS):
+    """Return why a plug-in loss cannot be called inside compiled kernels, as its traits promise.
+
+    Return None if it can be, or need not be.
+    """
+    if not getattr(loss, "traits", Trait(0)) & (Trait.INSTANCE_KERNELS | Trait.ROW_KERNELS):
         return None
-    if issubclass(loss, MarginLoss):
-        if loss.derivatives is MarginLoss.derivatives:
-            return "defines no derivatives"
-        loss().derivatives(0.5)  # what Python refuses here is said with its line; Numba would say it later
-        return None
+    for base, arguments in ((MarginLoss, (0.5,)), (TargetLoss, (0.5, 1.0))):
+        if issubclass(loss, base):
+            if loss.derivatives is base.derivatives:
+                return "defines no derivatives"
+            loss().derivatives(*arguments)  # what Python refuses is said here with its line, by Numba later
+            return None
     return (
         "cannot be called inside compiled kernels: derive it from solvers.MarginLoss, if it is a loss of "
-        "margins, or leave Trait.SAMPLES and Trait.ROWS out of its traits"
+        "margins, or from solvers.TargetLoss, if it is one of numeric targets, or leave "
+        "Trait.INSTANCE_KERNELS and Trait.ROW_KERNELS out of its traits"
     )
 
 
 def lookup(table: Mapping[str, Any], noun: str, id: str) -> Any:
-    """Return the entry ``id``; ValueError that lists the ids there are."""
+    """Return the entry ``id``; raise ValueError, with a list of all ids, if there is none."""
     if id not in table:
         raise ValueError(f"there is no {noun} {id!r}: choose one of {', '.join(table)}")
     return table[id]
@@ -215,10 +236,10 @@ def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
     id : str
         One of ``solvers.SOLVERS``.
     preset : str, optional
-        A named set of hyper-parameters: "paper", as the paper prints them, where its values are not the
+        A named set of hyper-parameters: "paper" has the values printed in the paper that differ from the
         defaults.
     params
-        Hyper-parameters by name, typed or as text, which go before those of the preset;
+        Hyper-parameters by name, typed or as text, which override those of the preset;
         :func:`solvers.parameters` lists those of a class.
 
     Returns
@@ -229,7 +250,7 @@ def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
     Raises
     ------
     ValueError
-        If there is no such solver, preset or hyper-parameter, or a value is out of its range.
+        If the solver, the preset or a hyper-parameter does not exist, or a value is out of its range.
 
     Examples
     --------
@@ -259,7 +280,7 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If there is no such solver or preset; the message names those there are.
+        If the solver or the preset does not exist; the message names the existing ones.
     """
     presets = lookup(SOLVERS, "solver", id).presets
     if preset is None:
@@ -278,13 +299,13 @@ def why_not_loss(loss: str, kind: str) -> str | None:
     loss : str
         The loss's id.
     kind : str
-        The kind of labels: ``binary``, ``multiclass``, ``multilabel``, ``sequences``, ``tree`` or
-        ``function``.
+        The kind of labels: ``binary``, ``multiclass``, ``multilabel``, ``sequences``, ``tree``,
+        ``regression`` (one numeric target), ``multitask`` (several) or ``function``.
 
     Returns
     -------
     str or None
-        The end of a sentence that begins with the loss; None if they can.
+        The end of a sentence that begins with the loss; None if the data can have it.
     """
     kinds = lookup(LOSSES, "loss", loss).kinds
     return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
@@ -298,7 +319,7 @@ def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = Fals
     solver, loss, penalty : str
         Their ids.
     sharded : bool
-        Whether the rows are split over shards, where a loss offers less.
+        Whether the rows are split over shards, in which case a loss offers less.
 
     Returns
     -------
@@ -306,7 +327,7 @@ def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = Fals
         The end of a sentence that begins with the solver; None if it can.
     """
     seen = lookup(LOSSES, "loss", loss).traits
-    offered = (seen & OFFERED if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
+    offered = (seen & SHARDED_TRAITS if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
     return _why_not(lookup(SOLVERS, "solver", solver), offered)
 
 
@@ -354,7 +375,8 @@ def why_not_solver_on(solver: str, problem: Problem) -> str | None:
 
 def _why_not(solver: type[Solver], offered: Trait) -> str | None:
     """Return what a solver needs and is not offered, or what it lacks in this installation."""
-    return unmet_needs(solver.needs, offered) or solver.why_not_here()
+    one_of = solver.formulas if issubclass(solver, ExternalSolver) else None
+    return unmet_needs(solver.needs, offered, one_of) or solver.why_not_here()
 
 
 def fitting(problem: Problem) -> list[str]:
@@ -368,7 +390,8 @@ def fitting(problem: Problem) -> list[str]:
     Returns
     -------
     list of str
-        Ids, in the order of ``solvers.SOLVERS``, of those that take it with their default hyper-parameters.
+        Ids of the solvers that accept it with their default hyper-parameters, as ordered in
+        ``solvers.SOLVERS``.
     """
     return [id for id in SOLVERS if accepts(id, problem)]
 

@@ -1,7 +1,8 @@
-"""Relays: one solver after another on the same problem, each from the weights of the one before."""
+"""Relays: solvers in turn on the same problem, each started from the weights of its predecessor."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -11,21 +12,21 @@ from fractions import Fraction
 import numpy as np
 
 from .declare import Form, param, random_seed
-from .methods.baton import ITERATIONS, Baton, growing_shares
+from .methods.common_params import tol_param
+from .methods.handover import SAMPLE_ITERATIONS, Handover, growing_shares
 from .methods.iterate import Ending, Iterate
 from .methods.solver import Solver
-from .methods.usual import tol_param
 from .problems.certificates.optimality import Knows
 from .problems.problem import Problem
 from .problems.shards.sharded import ShardedDesign
 from .registry import SOLVERS, accepts, make_solver, register, why_not_solver_on
-from .runs.breakpoints import Condition, Watch
+from .runs.breakpoints import BreakpointWatch, Condition
 
-#: Fields that a rule cannot read: with them a replay would hand over elsewhere.
-CLOCKS = {"cpu_seconds", "wall_seconds"}
-#: Fields that are computed for a rule where a solver does not know them.
-COMPUTED = {"objective", "loss", "penalty", "nnz", "nnz_rows"}
-EXAMPLE = "sgd-l1 until passes >= 2 then prox-qn"
+#: Fields that a rule cannot read, since a replay would hand over at another iterate.
+CLOCK_FIELDS = {"cpu_seconds", "wall_seconds"}
+#: Fields that are computed for a rule if a solver does not know them.
+COMPUTED_FIELDS = {"objective", "loss", "penalty", "nnz", "nnz_rows"}
+EXAMPLE_LEGS = "sgd-l1 until passes >= 2 then prox-qn"
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,14 @@ class Leg:
     Attributes
     ----------
     name : str
-        What its iterates have as their phase: the solver, and the sample.
+        The phase of its iterates: the solver, and the sample.
     solver : Solver
-        What advances the weights.
+        The solver that advances the weights.
     share : float
-        Of the instances: on fewer than all, the leg solves the problem of a random sample.
+        Share of the instances. If it is below 1, the leg solves the problem on a random sample.
     until : Condition or None
-        Where it hands over, over the record of its own iterates; numbers and passes count from its start.
-        None for the last leg.
+        Condition on the record of its own iterates at which it hands over; iterations and passes count from
+        its start. None for the last leg.
     """
 
     name: str
@@ -52,15 +53,18 @@ class Leg:
 
     @classmethod
     def parse(cls, text: str) -> Leg:
-        """Read ``ID[,name=value,...] [of SHARE] [until CONDITION]``; ValueError, one sentence, for others."""
+        """Return the leg written as ``ID[,name=value,...] [of SHARE] [until CONDITION]``.
+
+        Raises ValueError, in one sentence, for other texts.
+        """
         head, _, rule = text.partition(" until ")
         named, _, share = head.partition(" of ")
         id, *assigned = named.strip().split(",")
         params = {name: value for name, _, value in (each.partition("=") for each in assigned)}
         if id == Relay.id:
-            raise ValueError("a leg of a relay is no relay: name another solver")
+            raise ValueError("a relay cannot be a leg of a relay: name another solver")
         until = Condition.parse(rule) if rule else None
-        if until is not None and until.fields & CLOCKS:
+        if until is not None and until.fields & CLOCK_FIELDS:
             raise ValueError(
                 f"{rule!r} depends on the clock, and a relay is replayed: use passes or iterations"
             )
@@ -68,33 +72,36 @@ class Leg:
         return cls(name, make_solver(id, **params), _share(share), until)
 
     def advance(self, part: Problem, w0: np.ndarray | None) -> Generator[Iterate, None, Ending | None]:
-        """Yield the leg's own iterates on ``part``, up to that where it hands over; return why it ended
-        before."""
-        solver, watch = self.solver.prepare(part), Watch([] if self.until is None else [self.until])
-        before = part.passes  # tuning is on the clock, and no part of what the rule counts
+        """Yield the leg's own iterates on ``part``, up to the one at which it hands over.
+
+        Return why it ended before, else None.
+        """
+        solver, watch = self.solver.prepare(part), BreakpointWatch([] if self.until is None else [self.until])
+        before = part.passes  # tuning is on the clock, but the rule does not count it
         with closing(solver.iterate(part, w0)) as iterates:
             while True:
                 try:
                     iterate = next(iterates)
                 except StopIteration as stop:
                     return stop.value
-                over = watch.hit(self._told(iterate, part, before))
+                over = watch.hit(self._record_for_rule(iterate, part, before))
                 yield iterate
                 if over is not None:
                     return None
 
-    def _told(self, iterate: Iterate, part: Problem, before: float) -> Iterate:
-        """Return what the rule reads: where the solver does not know the objective, that is computed."""
-        told = replace(iterate, passes=part.passes - before)
-        if self.until is not None and self.until.fields & COMPUTED and told.objective != told.objective:
+    def _record_for_rule(self, iterate: Iterate, part: Problem, before: float) -> Iterate:
+        """Return the record that the rule reads, with the objective computed if it is unknown."""
+        record = replace(iterate, passes=part.passes - before)
+        wanted = self.until is not None and bool(self.until.fields & COMPUTED_FIELDS)
+        if wanted and math.isnan(record.objective):
             point = part.at(iterate.w)
-            told.objective, told.loss, told.penalty = point.objective, point.loss, point.penalty
-            told.nnz, told.nnz_rows = point.sparsity()
-        return told
+            record.objective, record.loss, record.penalty = point.objective, point.loss, point.penalty
+            record.nnz, record.nnz_rows = point.sparsity()
+        return record
 
 
-def legs_of(text: str) -> list[Leg]:
-    """Read the legs of a relay.
+def parse_legs(text: str) -> list[Leg]:
+    """Return the legs of a relay.
 
     Parameters
     ----------
@@ -108,8 +115,8 @@ def legs_of(text: str) -> list[Leg]:
     Raises
     ------
     ValueError
-        If the text is none, or a leg but the last has no rule, or the last one ends by a rule or sees a
-        sample: one sentence.
+        In one sentence: if the text is invalid, a leg except the last has no rule, or the last one has a rule
+        or a share.
     """
     legs = [Leg.parse(part) for part in text.split(" then ")]
     for leg in legs[:-1]:
@@ -118,43 +125,43 @@ def legs_of(text: str) -> list[Leg]:
                 f"{leg.solver.id} never hands over: write {leg.solver.id} until iteration >= 15 then ..."
             )
     if legs[-1].until is not None or legs[-1].share < 1.0:
-        raise ValueError("the last leg goes to the end, on all instances: leave out its share and its rule")
+        raise ValueError("the last leg runs to the end on all instances: leave out its share and its rule")
     return legs
 
 
-#: Rules of the short form, and what they stand for.
-SHORT = {"passes": "passes", "iterations": "iteration"}
+#: Fields that the rules of the short form stand for.
+SHORT_RULES = {"passes": "passes", "iterations": "iteration"}
 
 
-def legs_joined(parts: Sequence[str]) -> str:
-    """Return the legs of a relay that is written as solvers joined by +.
+def expand_legs(parts: Sequence[str]) -> str:
+    """Return the legs of a relay in full, from its short form of solvers joined by +.
 
     Parameters
     ----------
     parts : sequence of str
-        Each ``ID[,name=value,...]``; all but the last have ``passes=N``, ``iterations=N`` or
-        ``until=CONDITION`` as well, after which they hand over, and maybe ``of=SHARE``.
+        Each ``ID[,name=value,...]``. All except the last also have the rule by which they hand over,
+        ``passes=N``, ``iterations=N`` or ``until=CONDITION``; ``of=SHARE`` is optional.
 
     Returns
     -------
     str
-        As :func:`legs_of` reads it.
+        In the form that :func:`parse_legs` reads.
 
     Raises
     ------
     ValueError
-        If one has two rules, or one of the first ones has none.
+        If a part has two rules, or a part except the last has none.
 
     Examples
     --------
     >>> from solverscope import solvers
-    >>> solvers.legs_joined(["sgd-l1,passes=2", "prox-qn"])
+    >>> solvers.expand_legs(["sgd-l1,passes=2", "prox-qn"])
     'sgd-l1 until passes >= 2 then prox-qn'
     """
     legs = []
     for n, part in enumerate(parts, 1):
         id, *assigned = part.split(",")
-        rules = [each for each in assigned if each.partition("=")[0] in (*SHORT, "until")]
+        rules = [each for each in assigned if each.partition("=")[0] in (*SHORT_RULES, "until")]
         shares = [each for each in assigned if each.startswith("of=")]
         if len(rules) > 1:
             raise ValueError(f"{part} hands over by two rules: keep one of {' and '.join(rules)}")
@@ -163,18 +170,18 @@ def legs_joined(parts: Sequence[str]) -> str:
         leg = ",".join([id, *(each for each in assigned if each not in (*rules, *shares))])
         leg += "".join(f" of {share.partition('=')[2]}" for share in shares)
         for name, _, value in (rule.partition("=") for rule in rules):
-            leg += f" until {value}" if name == "until" else f" until {SHORT[name]} >= {value}"
+            leg += f" until {value}" if name == "until" else f" until {SHORT_RULES[name]} >= {value}"
         legs.append(leg)
     return " then ".join(legs)
 
 
-def legs_apart(text: str) -> str:
-    """Return the legs of a relay as solvers joined by +: the inverse of :func:`legs_joined`.
+def shorten_legs(text: str) -> str:
+    """Return the short form of the legs of a relay, solvers joined by +: the inverse of :func:`expand_legs`.
 
     Parameters
     ----------
     text : str
-        Legs as :func:`legs_of` reads them.
+        Legs as :func:`parse_legs` reads them.
 
     Returns
     -------
@@ -186,7 +193,7 @@ def legs_apart(text: str) -> str:
         head, _, rule = leg.partition(" until ")
         named, _, share = head.partition(" of ")
         short = re.fullmatch(r"(passes|iteration) >= (\S+)", rule)
-        words = {of: name for name, of in SHORT.items()}
+        words = {of: name for name, of in SHORT_RULES.items()}
         said = f"{words[short[1]]}={short[2]}" if short else "until=" + re.sub(r"\+(?=[a-z])", "+ ", rule)
         parts.append(named.strip() + (f",of={share.strip()}" if share else "") + (f",{said}" if rule else ""))
     return "+".join(parts)
@@ -195,22 +202,22 @@ def legs_apart(text: str) -> str:
 @register
 @dataclass(frozen=True)
 class Relay(Solver):
-    """Solvers in turn: each starts from the weights of the one before, and hands over by a rule.
+    """Solvers in turn: each starts from the weights of its predecessor, and hands over by a rule.
 
-    All that a leg does is on the clock: making a sample, and tuning a step, as well. Iterates of a leg on a
-    sample have the objective of the whole problem, which is computed off the clock; its passes are those over
-    the entries that it touches, in units of all of X. Iterates number on, and have the leg as their phase.
+    All work of a leg is on the clock, including drawing a sample and tuning a step. Iterates of a leg on a
+    sample have the objective of the full problem, computed off the clock. Passes count the entries touched,
+    relative to all of X. Iterations are numbered consecutively, and the phase of each is its leg.
     """
 
     id = "relay"
     name = "Relay"
-    summary = "one solver after another, each from the weights of the one before"
+    summary = "solvers in turn, each started from the weights of its predecessor"
     knows = Knows(violation=False, dual_gap=False)
 
     legs: str = param(
         "auto",
-        f"solvers and when they hand over, such as {EXAMPLE}; auto: samples first, then all",
-        form=Form(str, f"auto, or solvers in turn such as {EXAMPLE}"),
+        f"solvers and when they hand over, such as {EXAMPLE_LEGS}; auto: samples first, then all",
+        form=Form(str, f"auto, or solvers in turn such as {EXAMPLE_LEGS}"),
         title="legs",
     )
     tol: float = tol_param()
@@ -219,12 +226,12 @@ class Relay(Solver):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.legs != "auto":
-            legs_of(self.legs)
+            parse_legs(self.legs)
 
     def chosen(self, problem: Problem) -> list[Leg]:
-        """Return the legs for a problem."""
-        legs = legs_of(_usual(problem) if self.legs == "auto" else self.legs)
-        return [*legs[:-1], replace(legs[-1], solver=legs[-1].solver.towards(self.tol))]
+        """Return the legs for a problem, the last with the relay's tolerance."""
+        legs = parse_legs(_default_legs(problem) if self.legs == "auto" else self.legs)
+        return [*legs[:-1], replace(legs[-1], solver=legs[-1].solver.with_tol(self.tol))]
 
     def refuses(self, problem: Problem) -> str | None:
         for leg in self.chosen(problem):
@@ -232,7 +239,7 @@ class Relay(Solver):
                 return f"{leg.solver.id} {reason}"
             if leg.share < 1.0 and isinstance(problem.design, ShardedDesign):
                 return (
-                    f"{leg.name} needs the rows on this machine, and these are on shards: leave the share out"
+                    f"{leg.name} needs the rows on this machine, but they are on shards: leave the share out"
                 )
             if reason := leg.solver.refuses(problem):
                 return reason
@@ -241,32 +248,35 @@ class Relay(Solver):
     def iterate(
         self, problem: Problem, w0: np.ndarray | None = None
     ) -> Generator[Iterate, None, Ending | None]:
-        ending, baton = None, Baton(w0)
+        ending, handover = None, Handover(w0)
         for leg in self.chosen(problem):
             part = problem if leg.share == 1.0 else problem.sample(leg.share, self.seed)
-            iterates, goes_on = leg.advance(part, baton.w), leg.until is not None
-            ending = yield from baton.carried(leg.name, iterates, problem, part, goes_on=goes_on)
+            iterates, followed = leg.advance(part, handover.w), leg.until is not None
+            ending = yield from handover.iterates(leg.name, iterates, problem, part, followed=followed)
             if ending is not None and ending.status in ("failed", "unbounded"):
                 break
         return ending
 
 
 def _share(text: str) -> float:
-    """Read a share such as 1/16 or 0.25; nothing stands for 1."""
+    """Return the share written as 1/16 or 0.25; an empty text stands for 1."""
     try:
         share = float(Fraction(text.strip() or "1"))
     except (ValueError, ZeroDivisionError, OverflowError):
         share = 0.0
     if not 0.0 < share <= 1.0:
-        raise ValueError(f"{text.strip()!r} is no share of the instances: write one such as 1/16")
+        raise ValueError(f"{text.strip()!r} is not a share of the instances: write one such as 1/16")
     return share
 
 
-def _usual(problem: Problem) -> str:
-    """Return the legs of ``auto``: the first solver that fits, on samples that grow, then on all; where all
-    refuse the problem, the first that is for its loss and penalty, which says why."""
+def _default_legs(problem: Problem) -> str:
+    """Return the legs of ``auto``: the first solver that fits, on growing samples, then on all instances.
+
+    If all refuse the problem, take the first for its loss and penalty, which reports why.
+    """
     able = [id for id in SOLVERS if id != Relay.id and why_not_solver_on(id, problem) is None]
-    usual = next((id for id in able if accepts(id, problem)), able[0])
+    default = next((id for id in able if accepts(id, problem)), able[0])
     here = not isinstance(problem.design, ShardedDesign)
-    some = growing_shares(problem.loss.n_instances) if here else []
-    return " then ".join([*(f"{usual} of {s} until iteration >= {ITERATIONS}" for s in some), usual])
+    shares = growing_shares(problem.loss.n_instances) if here else []
+    samples = [f"{default} of {share} until iteration >= {SAMPLE_ITERATIONS}" for share in shares]
+    return " then ".join([*samples, default])

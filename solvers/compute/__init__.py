@@ -1,1 +1,1 @@
-"""Numba kernels and their cache, helper threads, BLAS: what computes, and knows nothing of solvers."""
+"""Tools for computing that do not depend on solvers: Numba kernels, their cache, helper threads, BLAS."""

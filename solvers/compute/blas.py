@@ -1,4 +1,4 @@
-"""BLAS on the calling thread, for as long as anybody needs it there."""
+"""BLAS on the calling thread alone, while any run needs it there."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _modules = 0
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread while the block runs: a clock of the calling thread would miss the others, and
-    on small products they cost more than they do.
+    """Limit BLAS to one thread inside the block.
 
-    The limit holds for the whole process and blocks overlap, so that the first to enter sets it and the last
-    to leave lifts it: were each to restore what it found, the first run to end would unleash BLAS in those
-    that go on. Setting and lifting takes some 10 µs, and 1 µs inside another block.
+    The clock of the calling thread would miss the time of other threads, which cost more on small products
+    than they save.
+
+    The limit holds for the whole process, and blocks of several threads overlap. So the first block entered
+    sets the limit and the last one left lifts it. If each restored the previous limit, the first run to end
+    would lift it for all others. Setting and lifting takes some 10 µs, and 1 µs inside another block.
     """
     global _users, _limits
     with _lock:
@@ -46,10 +48,10 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def take_control(pools: ThreadpoolController) -> None:
-    """Let the calling thread, which holds the lock, set the sizes of the pools.
+    """Make the calling thread, which holds the lock, set the sizes of the pools.
 
-    From threadpoolctl 3.8 on a pool of OpenBLAS obeys the first thread that set its size, and silently no
-    other as long as that one lives.
+    From threadpoolctl 3.8 on, a pool of OpenBLAS obeys the first thread that set its size. While that thread
+    lives, the pool silently ignores all others.
     """
     for pool in pools.lib_controllers:
         if hasattr(pool, "clear_controlling_thread"):
@@ -57,8 +59,10 @@ def take_control(pools: ThreadpoolController) -> None:
 
 
 def _blas_pools() -> ThreadpoolController:
-    """Find the thread pools of this process. That takes a millisecond, so they are looked for anew only
-    after an import, which alone may bring one."""
+    """Find the BLAS thread pools of this process.
+
+    A search takes a millisecond, so it is repeated only after an import: only imports can add a pool.
+    """
     global _pools, _modules
     # np.dot of kernels, which is loaded to be limited; here, since it is slow to import
     import scipy.linalg.cython_blas  # noqa: F401

@@ -15,14 +15,14 @@ from .jit import kernel
 #: Entries done together: they and the work array stay in the cache.
 PIECE = 8192
 #: Adding 1.5 · 2⁵² rounds a number to the nearest integer, and leaves that in the lowest bits.
-ROUND = 1.5 * 2.0**52
+ROUNDING_SHIFT = 1.5 * 2.0**52
 LOG2_E = 1.4426950408889634
 #: log 2 in two parts, the first with so few digits that its products with exponents are exact.
 LOG_2 = 0.6931471803691238
 LOG_2_REST = 1.9082149292705877e-10
 #: Below, results would not be normal numbers, which are slow to compute with: there they are 0.
-LEAST = -708.0
-NONE = ROUND - 1023.0
+MIN_EXPONENT = -708.0
+NONE = ROUNDING_SHIFT - 1023.0
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(k) for k in range(2, 14))
 
 
@@ -40,13 +40,16 @@ def exp_in_place(x: np.ndarray) -> None:
 
 @kernel
 def exponentials(x, power, bits):
-    """Replace x by e^x = 2^k e^r with k = round(x / log 2), |r| ≤ log(2)/2, and e^r by its Taylor polynomial
-    of degree 13, whose rest is below 1e-17. ``power`` holds 2^k, and ``bits`` is its memory as integers."""
+    """Replace x by e^x = 2^k e^r, with k = round(x / log 2) and |r| ≤ log(2)/2.
+
+    e^r is approximated by its Taylor polynomial of degree 13, whose remainder is below 1e-17. ``power`` holds
+    2^k, and ``bits`` is its memory as integers.
+    """
     for q in range(x.size):
-        v = LEAST if x[q] < LEAST else x[q]
-        shifted = v * LOG2_E + ROUND
-        power[q] = NONE if x[q] < LEAST else shifted
-        k = shifted - ROUND
+        v = MIN_EXPONENT if x[q] < MIN_EXPONENT else x[q]
+        shifted = v * LOG2_E + ROUNDING_SHIFT
+        power[q] = NONE if x[q] < MIN_EXPONENT else shifted
+        k = shifted - ROUNDING_SHIFT
         r = (v - k * LOG_2) - k * LOG_2_REST
         r2 = r * r
         low = (C2 + C3 * r) + r2 * (C4 + C5 * r)

@@ -1,9 +1,9 @@
-"""How kernels are compiled, and where Numba keeps them.
+"""The compilation of kernels, and the folder of Numba's cache.
 
-Numba does not notice that a helper in another file has changed, so its cache lives in a folder named after a
+Numba does not notice that a helper in another file has changed. So its cache lives in a folder named after a
 hash of every source of ``solvers``: an edit anywhere gives a new folder, never a stale kernel. Nor does it
-notice that a file of its cache is damaged, and would run what is left of the code: so whatever is cached from
-here on, in the whole process, is kept with its digest (see :mod:`.kernel_cache`).
+notice that a file of its cache is damaged, and would run the rest of the code. So everything that the process
+caches from here on is stored with a digest (see :mod:`.kernel_cache`).
 """
 
 import hashlib
@@ -26,8 +26,11 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def source_hash() -> str:
-    """Hash of all Python sources below ``solvers/``, 16 hexadecimal digits, and of what they are imported as:
-    a kernel that is kept holds the names of modules."""
+    """Hash all Python sources below ``solvers/``, to 16 hexadecimal digits.
+
+    The hash includes the version of Numba, and the name that the package is imported as: a cached kernel
+    contains the names of modules.
+    """
     digest = hashlib.sha256(f"{numba.__version__} {__name__}".encode())
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(PACKAGE).as_posix().encode())
@@ -47,7 +50,7 @@ COMPILED = {"nogil": True, "cache": True, "error_model": "numpy", **kernel_cache
 
 
 class Compiler(Protocol):
-    """A decorator that compiles a function. Its parameters stay, and nothing is said of what it returns."""
+    """The type of a decorator that compiles a function: it keeps the parameters, and returns any type."""
 
     def __call__(self, function: Callable[P, Any], /) -> Callable[P, Any]: ...
 

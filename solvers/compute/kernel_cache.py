@@ -1,13 +1,13 @@
-"""What is changed inside Numba: its cache of compiled kernels, which has a digest of every file here, so that
+"""A change of Numba: its cache of compiled kernels, which has a digest of every file here, so that
 damage costs a compilation and no more.
 
 Numba numbers its files and keeps an index of them. Two processes that compile different signatures at the
-same time take the same number, and one then runs the other's code (of the kind of
+same time take the same number, and one then runs the other's code. (A similar report is
 https://github.com/numba/numba/issues/4807). A file that is damaged ends the program or is run as it is
 (https://github.com/numba/numba/issues/10434).
 
-The change is made only where Numba's cache is the one that it was written for. Otherwise one line in the log
-says so, and kernels are kept as Numba keeps them.
+The change is made only if Numba's cache has the code that the change was written for. Otherwise one line in
+the log says so, and Numba's own cache is used.
 """
 
 from __future__ import annotations
@@ -27,9 +27,58 @@ from numba.core import caching, dispatcher, options
 log = logging.getLogger(__name__)
 
 #: Versions of Numba that this is written for, which are those that pyproject.toml lets in.
-KNOWN = ">=0.68,<0.69"
-#: Digest of the source of what is replaced or relied on.
-DIGEST = "ca60864cad4ae704"
+NUMBA_VERSIONS = ">=0.68,<0.69"
+#: Digests of the source of what is replaced or relied on, one for each form of it.
+DIGESTS = ("ca60864cad4ae704",)
+#: Of both, for Numba's issue tracker.
+NUMBA_REPORT = """\
+# `cache=True`: two processes may run each other's code, and a damaged file is run or ends the program
+
+## What is wrong
+
+The cache of a function is an index (`.nbi`) and numbered files of data (`.nbc`).
+
+1. `IndexDataCacheFile.save` reads the index, takes the first number that is free, and writes both files.
+   Nothing keeps two processes from doing so at once. If they compile different signatures at the same time,
+   both take the same number: one index then leads to the code of the other signature. What is called
+   afterwards interprets its arguments wrongly; no error is raised.
+2. A data file is unpickled and handed to LLVM as it is. A file that has been cut off or changed, such as by
+   a full disk, raises an error from within LLVM, ends the process, or is run.
+
+A name that is made from the signature, and a digest at the end of each file that is compared before the
+file is read, would settle both: a file that does not fit counts as not there. #4807 and #10434 are reports
+of these kinds.
+
+## Smallest example
+
+Of the second kind:
+
+```python
+# example.py
+from pathlib import Path
+
+from numba import njit
+
+
+@njit(cache=True)
+def add(a, b):
+    return a + b
+
+
+print(add(1, 2))
+for path in (Path(__file__).parent / "__pycache__").glob("example.add*.nbc"):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+```
+
+`python example.py` twice: the second call ends in an error from within LLVM or the process is killed, where
+it could compile the function again.
+
+## Versions
+
+numba 0.68.1, llvmlite 0.50.0, Python 3.11 and 3.13, Linux.
+"""
 
 #: Warnings given: each once a process, as dozens of kernels lie in one folder.
 _told: set[str] = set()
@@ -55,7 +104,7 @@ class CheckedFiles(_IndexDataCacheFile):
         self._save_data(self._name(key), (self._held(key), data))
 
     def load(self, key: Any) -> Any:
-        """Return what was saved under ``key``; None if nothing was, or the source has changed since."""
+        """Return the object saved under ``key``; return None if there is none, or the source has changed."""
         name = self._name(key)
         try:
             content = Path(self._data_path(name)).read_bytes()
@@ -95,7 +144,7 @@ class CheckedFiles(_IndexDataCacheFile):
 
 
 class CheckedCache(_FunctionCache):
-    """The cache of one kernel: where it cannot be read or written, the kernel is compiled without it."""
+    """The cache of one kernel. If it cannot be read or written, the kernel is compiled without it."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
@@ -126,7 +175,7 @@ class CheckedCache(_FunctionCache):
 
 
 def found() -> str:
-    """Return the digest of Numba's cache as it is installed; "" if a part of it is not there."""
+    """Return the digest of the installed code of Numba's cache; return "" if a part is missing."""
     try:
         parts = (caching.IndexDataCacheFile, caching.FunctionCache, caching._Cache, caching.Cache)
         source = "".join(map(inspect.getsource, parts))
@@ -136,24 +185,26 @@ def found() -> str:
 
 
 def lean() -> dict[str, bool]:
-    """Return the options by which Numba leaves out the wrapper that C would call a kernel by, which takes a
-    third of the time of compiling; none where it has no such option."""
+    """Return the options with which Numba omits the wrapper for calls from C.
+
+    The wrapper takes a third of the compilation time. The options are empty if this Numba has no such option.
+    """
     name = "no_cfunc_wrapper"
     return {name: True} if hasattr(options.DefaultOptions, name) else {}
 
 
 def apply() -> None:
-    """Keep what is compiled from here on, in the whole process, with its digest."""
-    if found() == DIGEST:
+    """Cache all kernels compiled from here on in this process with a digest."""
+    if found() in DIGESTS:
         # it is imported there, which Numba does not count as a part of that module
         dispatcher.FunctionCache = checked_cache  # pyright: ignore[reportAttributeAccessIssue]
     else:
         left_out = "left out kernel_cache: numba %s is not what it was written for (%s). %s"
-        log.warning(left_out, numba.__version__, KNOWN, "Damaged kernels are not noticed.")
+        log.warning(left_out, numba.__version__, NUMBA_VERSIONS, "Damaged kernels are not noticed.")
 
 
 def checked_cache(py_func: Callable[..., Any]) -> caching._Cache:
-    """Return the cache of a kernel; one that keeps nothing where no folder can be written."""
+    """Return the cache of a kernel; return a cache that stores nothing if no folder is writable."""
     try:
         return CheckedCache(py_func)
     except RuntimeError:  # so Numba says it

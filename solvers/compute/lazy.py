@@ -11,9 +11,10 @@ T = TypeVar("T")
 class lazy(Generic[T]):
     """A property that is computed at its first use and kept in the object, as ``functools.cached_property``.
 
-    That one, in Python 3.11, takes a lock that all objects of the class share. A run that pauses or gives way
-    within such a value would hold up every other run that needs one, and keep them from making way for it.
-    Here two threads that ask one object at the same time may both compute.
+    In Python 3.11, ``cached_property`` takes a lock that all objects of the class share. A run that pauses or
+    yields while it computes a value would block every other run that reads the property. The blocked runs
+    could not make way for it. Here two threads that read the property of one object at the same time may both
+    compute the value.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 
 def no_pulse() -> None:
-    """Do nothing: the pulse of what nobody pauses or stops."""
+    """Do nothing: the pulse of work that is never paused or stopped."""
 
 
 class Team:
@@ -103,7 +103,7 @@ def _steps(result: Any) -> Iterable[Any]:
 
 
 def _taken(take: Callable[[], Any]) -> tuple[Any] | None:
-    """Take one of what is left, if there is any."""
+    """Remove and return one of the remaining blocks, if there is any."""
     try:
         return (take(),)
     except IndexError:

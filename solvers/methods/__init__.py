@@ -1,1 +1,1 @@
-"""The solvers, one file a family, and what they share."""
+"""The solvers, one file per family, and the code that they share."""

@@ -9,30 +9,31 @@ from typing import Any
 
 import numpy as np
 
-from ..parts.linesearch import Found
-from ..parts.memory import PairMemory
+from ..curvature.memory import PairMemory
+from ..linalg.working_set import WorkingSet
 from ..problems.point import Point
-from ..problems.products.working_set import WorkingSet
+from ..search.outcome import SearchResult
 from .iterate_record import Field, count, declared, number, word, words
 
 NAN = float("nan")
-NONE: Mapping[str, Any] = MappingProxyType({})
+NO_REFERENCES: Mapping[str, Any] = MappingProxyType({})
 
-#: Names of live references that the probes here know. A solver may give others, for probes of its own.
+#: Live references that the probes of this package read, by name. A solver may give others, for its own
+#: probes.
 LIVE = {
-    "point": "Point at w, with what the solver has computed there",
-    "active": "WorkingSet that the weights were confined to; left out by solvers that have none",
-    "selection": "Selection: which blocks are proved to be zero, and which sit out by a guess",
-    "variables": "set of variables that the solver kept to, where they are not the weights: `of` says what",
-    "gradient": "gradient of the smooth part, an entry a member of the working set",
+    "point": "Point at w, with the quantities that the solver has computed there",
+    "active": "WorkingSet of the weights that could move; absent for solvers without one",
+    "selection": "Selection: the blocks proved to be zero, and those left out by a heuristic",
+    "variables": "working set of variables other than weights; `of` names them",
+    "gradient": "gradient of the smooth part, one entry per member of the working set",
     "memory": "PairMemory: the pairs (s, y)",
-    "line": "Search that led here, or of many the longest",
-    "cuts": "Cuts: the cutting planes, and the weights α of the last minimum of their model",
-    "dual": "function that returns a point of Fenchel's dual, from which a run has a lower bound of f*",
-    "direction": "Direction found here, along which the next step goes: the subgradients it was made of",
-    "inverse": "Inverse: the estimate of the inverse Hessian, by its products",
-    "clustering": "Clusters of the weights that this phase goes by, or that were made last",
-    "shrinking": "ShrinkTest: which weights were tested, and their bound; or a function of w that returns it",
+    "line": "SearchLog of the search that led here, of many the longest",
+    "cuts": "Cuts: the cutting planes, and their weights α at the last minimum of the model",
+    "dual": "function that returns a point of Fenchel's dual, for a lower bound of f*",
+    "direction": "Direction of the next step, with the subgradients that it combines",
+    "inverse": "Inverse: the estimate of the inverse Hessian, as an operator",
+    "clustering": "Clusters of the weights in this phase, or the newest ones",
+    "shrinking": "ShrinkTest: the weights tested and their bound, or a function of w that returns it",
 }
 
 
@@ -41,22 +42,22 @@ class Iterate:
     """One iterate: the fields of its record, in the contract's order, and live references into the solver's
     state.
 
-    A solver leaves out what it does not know for free. The :class:`solvers.Run` that advances it adds times
-    and passes and, off the clock, an objective and a sparsity that are missing; other missing fields are
-    null.
+    A solver leaves out fields that it would have to compute. The :class:`solvers.Run` that advances it adds
+    times and passes, and off the clock a missing objective and sparsity; other missing fields are null.
 
     Attributes
     ----------
     w : array of shape (d,) or None
         The weights.
     live : mapping
-        References by name, of which :data:`LIVE` lists the usual ones. ``iterate.line`` is short for
+        References by name; :data:`LIVE` lists the common ones. ``iterate.line`` is short for
         ``iterate.live.get("line")``.
 
     Notes
     -----
-    ``w`` and live references are valid until the generator is advanced again. An observer copies what it
-    keeps, and asks the point for nothing that is not computed yet: the solver would then have it for nothing.
+    ``w`` and live references are valid until the generator is advanced again. An observer copies the arrays
+    that it keeps. From the point it reads only values that are already computed: else the solver would find
+    them computed, at no cost on its own clock.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class Iterate:
     live: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        hidden = self.live.keys() & OWN
+        hidden = self.live.keys() & OWN_ATTRIBUTES
         if hidden:
             raise ValueError(f"the live reference {min(hidden)!r} has the name of a field: give it another")
 
@@ -112,32 +113,32 @@ class Iterate:
         iteration: int,
         *,
         active: WorkingSet | None = None,
-        found: Found | None = None,
+        found: SearchResult | None = None,
         memory: PairMemory | None = None,
         events: tuple[str, ...] = (),
-        live: Mapping[str, Any] = NONE,
+        live: Mapping[str, Any] = NO_REFERENCES,
         **known: Any,
     ) -> Iterate:
-        """Make the iterate at a point.
+        """Return the iterate at a point.
 
         Parameters
         ----------
         point : Point
-            Gives the objective, its two parts and the sparsity.
+            The point, with the objective, its two parts and the sparsity.
         iteration : int
             The iterate's number.
         active : WorkingSet, optional
-            The weights that the step was confined to; by default all.
-        found : Found, optional
-            The outcome of the search that led here: gives the step.
+            The weights that could move in the step; by default all.
+        found : SearchResult, optional
+            The result of the search that led here, with the step.
         memory : PairMemory, optional
-            The pairs (s, y): gives their number.
+            The pairs (s, y).
         events : tuple of str
-            Short words for what happened.
+            Events of the iteration, in short words.
         live
             Further live references by name.
         known
-            Further fields of the record, which go before those taken from the other arguments.
+            Further fields of the record, which override those from the other arguments.
         """
         nnz, nnz_rows = point.sparsity()
         record = {
@@ -161,7 +162,9 @@ class Iterate:
     def __getattr__(self, name: str) -> Any:
         if name != "live" and (name in self.live or name in LIVE):
             return self.live.get(name)
-        raise AttributeError(f"an iterate has no {name!r}: it has the record's fields, w and what is in live")
+        raise AttributeError(
+            f"an iterate has no {name!r}: it has the record's fields, w, and the references in live"
+        )
 
     def record(self) -> dict[str, Any]:
         """Return the record's fields by name."""
@@ -170,19 +173,19 @@ class Iterate:
 
 #: The fields of the record, in the contract's order.
 FIELDS: dict[str, Field] = declared(Iterate)
-#: Names that an iterate has as attributes of its own.
-OWN = frozenset(field.name for field in fields(Iterate))
+#: Names of the attributes of an iterate.
+OWN_ATTRIBUTES = frozenset(field.name for field in fields(Iterate))
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Return value of a solver's generator: why it ended.
+    """Return value of a solver's generator: the reason why it ended.
 
     Attributes
     ----------
     status : str
         ``converged``, ``max-iter``, ``max-seconds``, ``stalled``, ``unbounded``, ``stopped`` or ``failed``.
-        A run makes it ``disputed`` if what it measures contradicts the solver.
+        A run changes it to ``disputed`` if its own measurements contradict the solver.
     message : str
         The reason in words.
     """

@@ -1,4 +1,4 @@
-"""Fields of the record of an iterate: how a class declares them, each once."""
+"""Fields of the record of an iterate, and the functions that declare them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the record: its name, the type of its values, a short ``title`` (for menus and tables), a
-    ``label`` (what an axis says), a unit, and what is written where the value is ``unknown``."""
+    """A field of the record: its name, the type and the unit of its values, and the value for ``unknown``.
+
+    ``title`` is short, for menus and tables; ``label`` is for axes.
+    """
 
     name: str
     type: type
@@ -23,7 +25,7 @@ class Field:
 
     @property
     def numeric(self) -> bool:
-        """Tell whether values are numbers, and can be drawn."""
+        """Return whether values are numbers, which can be drawn."""
         return self.type in (int, float)
 
     @property
@@ -37,7 +39,7 @@ class Field:
         return {int: np.int64, float: np.float64}.get(self.type, object)
 
     def is_known(self, value: Any) -> bool:
-        """Tell whether a value is known, that is, other than ``unknown``."""
+        """Return whether a value is known, that is, other than ``unknown``."""
         return value is not None and value == value and not (self.numeric and value == self.unknown)
 
 
@@ -70,7 +72,7 @@ def _declared(
 
 
 def declared(cls: type) -> dict[str, Field]:
-    """Collect the fields of the record that a dataclass declares, by name, in their order."""
+    """Return the fields of the record that a dataclass declares, by name, in their order."""
     found = {}
     for field in dataclasses.fields(cls):
         if about := field.metadata.get("record"):

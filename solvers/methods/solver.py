@@ -23,28 +23,28 @@ class Solver(Declared):
     Attributes
     ----------
     id, name, summary, paper : str
-        How the solver is called, and where it comes from.
+        Its identifier, its name, a short description, and its publication.
     needs : Trait
-        What a loss and a penalty must offer.
+        The traits that a loss and a penalty must offer.
     knows : Knows
-        Which measures of optimality its iterates carry, all or some; the run that advances the solver
-        measures now and then what they do not.
+        The measures of optimality that its iterates carry, all or some of them. The run measures the others
+        from time to time.
     carries : tuple of str, or None
         The live references (:data:`.iterate.LIVE`) of its iterates that a view may need: of "active",
-        "variables", "line", "memory", "cuts" and "clustering"; None where that is not told.
+        "variables", "line", "memory", "cuts" and "clustering"; None if unknown.
     presets : mapping
         Named sets of hyper-parameters: see :func:`.declare.as_printed`.
     dense_vectors : int
-        How many vectors over all weights the solver holds at a time.
+        The number of vectors of all weights that the solver holds at a time.
     modules : tuple of str
-        Modules of other packages that it cannot do without, the first in the package that it is refused for.
-    watched : str
-        How another program is watched, one of :mod:`solverscope.solvers.rivals.watched`; empty for solvers
-        of our own.
+        Modules of other packages that it requires.
+    observation_mode : str
+        How another program is observed, one of :mod:`solverscope.solvers.rivals.observation_mode`; empty for
+        solvers of this package.
     takes_start : bool
         Whether it can start from given weights.
     counts_passes : bool
-        Whether the problem sees its products with X, or it reports them there: else passes are not known.
+        Whether its products with X are counted on the problem; if not, passes are unknown.
     """
 
     needs: ClassVar[Trait] = Trait(0)
@@ -53,7 +53,7 @@ class Solver(Declared):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     dense_vectors: ClassVar[int] = 6
     modules: ClassVar[tuple[str, ...]] = ()
-    watched: ClassVar[str] = ""
+    observation_mode: ClassVar[str] = ""
     takes_start: ClassVar[bool] = True
     counts_passes: ClassVar[bool] = True
 
@@ -64,7 +64,7 @@ class Solver(Declared):
 
     @property
     def random(self) -> bool:
-        """Tell whether it makes random choices, which its seed decides."""
+        """Return whether it makes random choices, determined by its seed."""
         ways = [getattr(self, name) for name in ("order", "subgradient") if hasattr(self, name)]
         return hasattr(self, "seed") and (not ways or "random" in ways)
 
@@ -76,9 +76,9 @@ class Solver(Declared):
         Parameters
         ----------
         problem : Problem
-            What to solve; ``problem.pulse()`` is called inside long loops.
+            The problem to solve; ``problem.pulse()`` is called inside long loops.
         w0 : array of shape (d,), optional
-            Where to start; by default ``problem.at()``.
+            The weights to start from; by default ``problem.at()``.
 
         Yields
         ------
@@ -92,25 +92,27 @@ class Solver(Declared):
         raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
 
     def prepare(self, problem: Problem) -> Solver:
-        """Return this solver with hyper-parameters tuned on the problem, in time that counts as set-up."""
+        """Return this solver with hyper-parameters tuned on the problem; the time for it counts as set-up."""
         return self
 
-    def rehearsal(self) -> Solver:
-        """Return a solver that uses all kernels of this one within its first four iterates: it is run on a
+    def warm_up_solver(self) -> Solver:
+        """Return a solver that calls all kernels of this one within its first four iterates. It is run on a
         tiny problem to compile them."""
         return self
 
     @classmethod
     def why_not_here(cls) -> str | None:
-        """Return why the solver cannot run in this installation, the end of a sentence that begins with it;
-        None if it can."""
+        """Return why the solver cannot run in this installation, as the predicate of a sentence.
+
+        Return None if it can.
+        """
         for module in cls.modules:
             if find_spec(package := module.partition(".")[0]) is None:
                 return f"needs the package {package}: install solverscope[rivals]"
         return None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return in a sentence why a problem does not fit into memory with this solver; None if it does."""
+        """Return why the problem does not fit into memory with this solver; return None if it does."""
         needed, free = self.dense_vectors * 8 * problem.size, psutil.virtual_memory().available
         if needed <= free:
             return None
@@ -121,12 +123,14 @@ class Solver(Declared):
         )
 
     def hint(self, problem: Problem) -> str | None:
-        """Return what makes a run on the problem long, and what would help, to be said where a limit ends it;
-        None if that is not known."""
+        """Return a message for runs that end at a limit: why they take long on the problem, and a remedy.
+
+        Return None if no reason is known.
+        """
         return None
 
-    def towards(self, tol: float | None) -> Solver:
-        """Return this solver with its ``tol``, if it has one, set to the run's where it is the default."""
+    def with_tol(self, tol: float | None) -> Solver:
+        """Return this solver with its ``tol`` set to that of the run, if it has one and it is the default."""
         declared = {p.name: p for p in parameters(type(self))}
         if tol and "tol" in declared and vars(self)["tol"] == declared["tol"].default:
             return replace(self, tol=tol)

@@ -1,4 +1,4 @@
-"""Solvers on a working set that a rule chooses: what is proved to be zero, what sits out, and the rest."""
+"""Solvers on a working set that a rule chooses: the loop of steps and epochs, and the selection."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import numpy as np
 
 from ..compute.lazy import lazy
 from ..declare import param
-from ..parts.linesearch import Found
-from ..parts.rules import RULES, Rule, Seen, ShrinkTest, Sphere, room_of, rooms, weigh
+from ..linalg.working_set import WorkingSet
 from ..problems.certificates.optimality import Knows
 from ..problems.certificates.sphere import Bends, DualPoint, dual_point, gap_and_radius, why_no_sphere
 from ..problems.point import Point
 from ..problems.problem import Problem
-from ..problems.products.working_set import WorkingSet
-from .iterate import NAN, NONE, Ending, Iterate
+from ..search.outcome import SearchResult
+from ..working_sets.policy import ShrinkingPolicy
+from ..working_sets.rule import Rule
+from ..working_sets.rules import RULES
+from ..working_sets.screening import SafeBall, ScreeningContext, ShrinkTest, slack_of, slacks
+from .iterate import NAN, NO_REFERENCES, Ending, Iterate
 from .solver import Solver
 
 
@@ -32,71 +35,88 @@ def rule_param(default: str) -> str:
     )
 
 
-def spent(problem: Problem) -> float:
-    """Return CPU seconds of this thread and its helpers, without what is made once for all runs."""
+def cpu_seconds(problem: Problem) -> float:
+    """Return CPU seconds of this thread and its helpers, without those of arrays shared by all runs."""
     return time.thread_time() + problem.team.cpu_seconds - problem.design.derived.spent[1]
 
 
 def known_by(id: str) -> Knows:
-    """Return what a solver knows that goes by a rule: where blocks are proved to be zero, their gradient, and
-    with it the violation over all weights, is not computed any more."""
-    return Knows(violation=not RULES[id].spheres, dual_gap=False)
+    """Return the measures of optimality that a solver with this rule knows.
+
+    Once blocks are proved to be zero, their gradient is no longer computed, so the violation over all weights
+    is unknown.
+    """
+    return Knows(violation=not RULES[id].needs_safe_ball, dual_gap=False)
 
 
 def why_not_rule(id: str, problem: Problem) -> str | None:
-    """Return in a sentence why a rule cannot take a problem; None if it can."""
-    reason = why_no_sphere(problem) if RULES[id].spheres else None
+    """Return why a rule cannot take a problem, a sentence; return None if it can."""
+    reason = why_no_sphere(problem) if RULES[id].needs_safe_ball else None
     return None if reason is None else f"rule={id} {reason}: choose another rule"
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a solver has when the working set is settled: the ``members`` and the gradient on them.
+class WorkingSetState:
+    """The working set at an iterate: its ``members``, and the gradient on them.
 
-    ``largest`` is the largest violation of the blocks looked at, ``whole`` whether these were all that are
-    not proved to be zero, ``complete`` whether all that there are, ``sphere`` the ball around the dual's
-    optimum if the rule asked for one.
+    ``largest`` is the largest violation of the screened blocks. ``all_remaining`` is whether all blocks that
+    are not proved to be zero were screened, and ``all_blocks`` whether all blocks were. ``ball`` is the ball
+    around the dual optimum if the rule needs one.
     """
 
     members: WorkingSet
     gradient: np.ndarray
     largest: float
-    whole: bool
-    complete: bool
-    sphere: Sphere | None
+    all_remaining: bool
+    all_blocks: bool
+    ball: SafeBall | None
 
     @property
     def gap(self) -> float:
-        """Return the proved bound of f - f*; nan if there is none."""
-        return NAN if self.sphere is None else self.sphere.gap
+        """Return the proved bound of f - f*; return nan if there is none."""
+        return NAN if self.ball is None else self.ball.gap
 
 
-class Steps:
-    """Base of what a solver does with a working set, and of what it keeps between steps.
+class WorkingSetSteps:
+    """Base of the steps of one run on its working sets, and of the state kept between steps.
 
     Attributes
     ----------
+    events : tuple of str
+        What happened since the last iterate was shown.
     known : mapping
-        What the record should say of the last step, by the fields of :class:`.iterate.Iterate`.
+        Further fields of the record of the last step, see :class:`.iterate.Iterate`.
     """
 
-    known: Mapping[str, Any] = NONE
+    events: tuple[str, ...] = ()
+    known: Mapping[str, Any] = NO_REFERENCES
 
-    def step(self, point: Point, look: Look) -> Found[Point]:
-        """Step from a point on the members of the working set; return where that led (its t is 0 where
-        nothing decreases f)."""
+    def step(self, point: Point, state: WorkingSetState) -> SearchResult[Point]:
+        """Make a step from a point on the members of the working set, and return its outcome.
+
+        The t of the outcome is 0 if no step decreases f.
+        """
         raise TypeError(f"{type(self).__name__} does not define step")
 
-    def meet(self, look: Look) -> None:
-        """Take in what there is at the point where the last step led, once the working set is settled."""
+    def on_step(self, found: SearchResult[Point], gradient: np.ndarray) -> None:
+        """Use the gradient at the point to which the last step led, before the working set changes.
+
+        The gradient is given on the members of the working set of that step.
+        """
+
+    def on_working_set(self, state: WorkingSetState) -> None:
+        """Adapt the steps to a new working set, given by its ``state``."""
+
+    def on_epoch(self) -> None:
+        """Prepare for a new epoch, before its working set is chosen."""
 
 
 class WorkingSetSolver(Solver):
-    """Base of solvers that work on the weights that ``rule`` keeps; a frozen dataclass with fields ``rule``
+    """Base of solvers that work on the weights that ``rule`` keeps: a frozen dataclass with fields ``rule``
     and ``tol``, which defines :meth:`begin`.
 
-    An iterate is a step on the working set. What leaves it, what comes back and when is the rule's affair;
-    the run ends when the violation over all weights is at most ``tol`` times that at w = 0.
+    An iterate is a step on the working set. The rule decides which weights leave the working set and which
+    come back. The run ends when the violation over all weights is at most ``tol`` times that at w = 0.
     """
 
     rule: str
@@ -109,227 +129,300 @@ class WorkingSetSolver(Solver):
     def refuses(self, problem: Problem) -> str | None:
         return why_not_rule(self.rule, problem) or super().refuses(problem)
 
-    def begin(self, problem: Problem) -> Steps:
-        """Return what makes the steps of one run."""
+    def begin(self, problem: Problem) -> WorkingSetSteps:
+        """Return the object that makes the steps of one run."""
         raise TypeError(f"{type(self).__name__} does not define begin")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         selection = Selection(RULES[self.rule](), problem, self.tol, rows=problem.design.n_outputs > 1)
-        return (yield from stepped(problem.at(w0), selection, self.begin(problem)))
+        return (yield from run_on_working_sets(problem.at(w0), selection, self.begin(problem)))
 
 
-def stepped(
-    point: Point, selection: Selection, steps: Steps, n: int = 0, *, shown: bool = False
+def run_on_working_sets(
+    point: Point, selection: Selection, steps: WorkingSetSteps, n: int = 0, *, shown: bool = False
 ) -> Generator[Iterate, None, Ending]:
-    """Yield the iterates of steps on the working set that a rule selects, from iterate n at ``point`` on;
-    that is left out where it was ``shown`` before."""
+    """Yield the iterates of steps on the working sets that a rule selects, from iterate n at ``point`` on.
+
+    The first is left out if it was ``shown`` before. This is the outer loop of Algorithm 2 of Zhong et al.
+    2014: lines 3 to 16 are :meth:`Selection.choose`, lines 19 to 33 :meth:`WorkingSetSteps.step`, and lines
+    34 to 39 :meth:`WorkingSetSteps.on_step`.
+    """
     found, fresh, stuck = None, not shown, False
+    steps.events = ("epoch-start",)
     while True:
-        look = selection.look(point, stuck=stuck)
-        violation = look.largest if look.complete else NAN
-        done = look.whole and look.largest <= selection.aim
-        if done and not look.complete:
+        state = selection.choose(point, steps, found, stuck=stuck)
+        violation = state.largest if state.all_blocks else NAN
+        done = state.all_remaining and state.largest <= selection.aim
+        if done and not state.all_blocks:
             violation = point.violation()
             done = violation <= selection.aim
         if fresh:
-            steps.meet(look)
-            yield selection.iterate(point, n, look, found, violation=violation, **steps.known)
-        if done:
+            known, events = steps.known, steps.events
+            steps.events = ()
+            yield selection.iterate(point, n, state, found, violation=violation, events=events, **known)
+        if done:  # lines 11 and 12
             return Ending("converged", f"violation {violation:.3g} is at most {selection.aim:.3g}")
-        if not selection.rule.returns and not look.whole and (stuck or look.largest <= selection.aim):
-            return looked_once(point, selection.members, selection.aim, f"a violation of {look.largest:.3g}")
-        found = steps.step(point, look)
+        if not selection.rule.reactivates and not state.all_remaining:
+            if stuck:
+                solved = "no step decreases the objective"
+                return check_full_optimality(point, selection.members, selection.aim, solved)
+            if state.largest <= selection.aim:
+                solved = f"a violation of {state.largest:.3g}"
+                return check_full_optimality(point, selection.members, selection.aim, solved)
+        found = steps.step(point, state)
         stuck = found.t == 0.0
-        if stuck and look.whole:  # the set was chosen among all blocks just now
+        if stuck and state.all_remaining:  # the set was chosen among all blocks just now
             return Ending("stalled", "no direction decreases the objective beyond rounding")
         if not stuck:
             point, n = found.point, n + 1
         fresh = not stuck
 
 
-def looked_once(point: Point, members: WorkingSet, aim: float, solved: str) -> Ending:
-    """Look at all weights in the end, where none has come back: is the optimum on the ``members`` that of
-    all? ``solved`` says in words how far the problem on these is solved."""
+def check_full_optimality(point: Point, members: WorkingSet, aim: float, solved: str) -> Ending:
+    """Return how a run ends in which no weight comes back: whether the optimum on the ``members`` is that on
+    all weights. ``solved`` says how accurately the problem on the members is solved."""
     violation, left = point.violation(), f"{len(members):,} of {point.problem.size:,} weights"
     if violation <= aim:
         return Ending("converged", f"violation {violation:.3g} over all weights is at most {aim:.3g}")
-    told = f"the optimum on the {left} that are left ({solved}); over all weights the violation is"
-    return Ending("stalled", f"{told} {violation:.3g}, and {aim:.3g} was asked for")
+    optimum = f"the optimum on the {left} that are left ({solved}); over all weights the violation is"
+    return Ending("stalled", f"{optimum} {violation:.3g}, and {aim:.3g} was asked for")
 
 
 def weights_of(blocks: np.ndarray, width: int) -> np.ndarray:
-    """List the weights of blocks of ``width`` weights, ascending."""
+    """Return the weights of blocks of ``width`` weights, ascending."""
     if width == 1:
         return blocks
     return (width * blocks[:, None] + np.arange(width)).reshape(-1)
 
 
 class Selection:
-    """Applies a rule: :meth:`look` before each step tells on which weights it is to be.
+    """The working set of a run by a rule: :meth:`choose` chooses it before each step.
 
-    ``alive`` lists the blocks that are not proved to be zero at the optimum, ``active`` those in the working
-    set, both ascending. Blocks outside ``active`` are zero. ``epoch`` counts the looks at all blocks after
-    work on some, and ``events`` says what happened since they were last taken. ``cost`` is the CPU time of
-    looks in seconds, but for gradients of the working set, which a step needs whatever the rule.
+    ``alive`` holds the blocks that are not proved to be zero at the optimum, ``active`` those in the working
+    set; ``members`` are the weights of these. Blocks outside ``active`` are zero. ``cost`` is the CPU time of
+    screening in seconds, without the gradients on working sets, which a step needs with any rule.
     """
 
     def __init__(
-        self, rule: Rule, problem: Problem, tol: float, *, rows: bool = False, epoch: int = 0
+        self,
+        rule: Rule,
+        problem: Problem,
+        tol: float,
+        *,
+        rows: bool = False,
+        epoch: int = 0,
+        violation: float = np.inf,
     ) -> None:
-        """``rows`` tells that the solver handles whole rows of weights, whatever the penalty; ``epoch`` is
-        the number of the first epoch."""
+        """Start with all blocks alive.
+
+        ``rows`` is whether the solver handles whole rows of weights with any penalty. ``epoch`` is the number
+        of the first epoch, and ``violation`` the largest violation of the iterate before the first.
+        """
         self.rule, self.problem = rule, problem
-        self.spheres = rule.spheres and why_no_sphere(problem) is None
+        self.with_ball = rule.needs_safe_ball and why_no_sphere(problem) is None
         penalty, design = problem.penalty, problem.design
         self.strengths = penalty.row_norms
         self.width = design.n_outputs if rows or any(self.strengths[1:]) else 1
         self.n_blocks = problem.size // self.width
-        self.alive = self.active = np.arange(self.n_blocks)
-        self.inside = np.zeros(self.n_blocks, dtype=np.bool_)
+        self.aim = problem.aim(tol)
+        self.policy = ShrinkingPolicy(
+            rule.schedule(tol, self.aim, problem.violation_at_zero()),
+            problem.loss.n_instances,
+            reactivates=rule.reactivates,
+            epoch=epoch,
+            violation=violation,
+        )
         self.members = design.working_set()
-        self.aim, self.target, self.before = problem.aim(tol), 0.0, np.inf
-        self.epoch, self.events = epoch, ("epoch-start",)
+        self.alive = self.active = self._blocks_of(self.members, None)
         self.cost = 0.0
-        #: the working set when the last epoch ended, as a mask of blocks
-        self._left_by: np.ndarray | None = None
+        #: the working set before, and that with which the last epoch ended
+        self._previous: WorkingSet | None = None
+        self._left_by: WorkingSet | None = None
         #: the best dual point known so far
         self._dual: DualPoint | None = None
-        #: of the last look: the blocks, what was seen, who stays, and who is proved to be zero
-        self._last: tuple[np.ndarray, Seen, np.ndarray, np.ndarray] | None = None
 
-    def look(self, point: Point, *, stuck: bool = False) -> Look:
-        """Settle the working set at a point; ``stuck`` tells that no step on it decreases f."""
-        began = spent(self.problem)
-        look = self._look(point, stuck)
-        self.cost += spent(self.problem) - began
-        return look
+    def choose(
+        self,
+        point: Point,
+        steps: WorkingSetSteps | None = None,
+        found: SearchResult[Point] | None = None,
+        *,
+        stuck: bool = False,
+    ) -> WorkingSetState:
+        """Return the working set at the point to which the step ``found`` led.
 
-    def _look(self, point: Point, stuck: bool) -> Look:
-        rule, whole = self.rule, self.rule.every or self._all_active
-        looked, g, seen = self._see(point, whole)
-        if not whole and rule.returns and (stuck or seen.largest <= self.target):
-            self._left_by, self.before, whole = self.inside.copy(), seen.largest, True
-            self.epoch, self.events = self.epoch + 1, (*self.events, "epoch-start")
-            looked, g, seen = self._see(point, whole)
-        keep = rule.keeps(seen) | ~seen.zero
-        proved = np.zeros_like(keep)
-        if whole:
-            self.target = max(rule.share * seen.largest, self.aim)
-            proved = rule.proves(seen) & seen.zero
-            keep &= ~proved
-            if proved.any():
-                self.alive = looked[~proved]
-                if self._dual is not None:
-                    self._dual = self._dual.restricted(np.repeat(~proved, self.width))
-        self._last = looked, seen, keep, proved
-        self.before = seen.largest
-        kept = np.repeat(keep, self.width)
-        restricted, self.active = looked is self.active, looked[keep]
-        self.members = self.members.restrict(kept) if restricted else self._members(self.active)
-        self.inside[:] = False
-        self.inside[self.active] = True
-        of_looked = seen.largest, whole, looked.size == self.n_blocks
-        return Look(self.members, g if keep.all() else g[kept], *of_looked, seen.sphere)
+        ``stuck`` is whether that step found no decrease of f. ``steps`` is notified of epochs and of new
+        working sets.
+        """
+        steps = WorkingSetSteps() if steps is None else steps
+        if stuck and not self._all_active:
+            self._screen(point, self.active, self._gradient)  # that of the last step
+        else:
+            self._screen(point, self._afresh(self.alive) if self.rule.dynamic else self.active)
+            if found is not None:
+                gradient = self._gradient
+                if self._screened is not self.active:
+                    kept, _ = self._screened_members.overlap(self.members)
+                    gradient = gradient[kept]
+                steps.on_step(found, gradient)
+        state = self._apply()  # lines 3 to 9
+        steps.on_working_set(state)
+        if self.policy.epoch_is_over(state.largest, whole=state.all_remaining, stuck=stuck):  # line 10
+            self._left_by = self.active
+            steps.events += ("epoch-start",)
+            self._screen(point, self._afresh(self.alive))  # lines 15 and 16
+            steps.on_epoch()
+            state = self._apply()
+            self.policy.end_epoch(state.largest)
+            steps.on_working_set(state)
+        return state
 
-    def iterate(self, point: Point, n: int, look: Look, found: Found[Point] | None, **known: Any) -> Iterate:
-        """Describe iterate n, to which the step ``found`` led, and what the rule made of it."""
-        known |= {"epoch": self.epoch, "dual_gap": look.gap, "returned": self._missed(point.w).size}
-        known["events"], self.events = (*known.get("events", ()), *self.events), ()
+    def iterate(
+        self, point: Point, n: int, state: WorkingSetState, found: SearchResult[Point] | None, **known: Any
+    ) -> Iterate:
+        """Return iterate n, to which the step ``found`` led, with the decisions of the rule there."""
+        returned = self._returned(point.w).size
+        known = {"epoch": self.policy.epoch, "dual_gap": state.gap, "returned": returned} | known
         if found is not None:
             known["phase"] = None if self.rule.id == "none" else "shrink"
-        live = {"gradient": look.gradient, "selection": self}
+        live = {"gradient": state.gradient, "selection": self}
         if self.rule.id != "none":
             live["shrinking"] = self.test
-        return Iterate.at(point, n, active=look.members, found=found, live=live, **known)
+        return Iterate.at(point, n, active=state.members, found=found, live=live, **known)
 
     def test(self, w: np.ndarray) -> ShrinkTest:
-        """Describe what the rule did at the last look, at w."""
-        assert self._last is not None  # there has been a look
-        looked, seen, keep, proved = self._last
-        full = looked.size == self.n_blocks
-        strength = room_of(np.zeros(self.width), *self.strengths)
-        # by room, if no block that sits out has less of it than one that stays
-        out = seen.room[~keep & ~proved].min(initial=np.inf)
-        stays = seen.room[keep & seen.zero].max(initial=-np.inf)
-        told, sphere = self.rule.bound(seen), seen.sphere
-        bound = np.nan if stays > out else told if stays <= told <= out and told < np.inf else out
+        """Return the decisions of the rule at the last screening, at w."""
+        context, keep, proved = self._context, self._keep, self._proved
+        strength = slack_of(np.zeros(self.width), *self.strengths)
+        bound = self.rule.bound(context)
+        if not self.rule.by_bound:
+            # by slack, if no block that is left out has less of it than one that stays
+            gone = ~keep if proved is None else ~keep & ~proved
+            out = context.slack[gone].min(initial=np.inf)
+            stays = context.slack[keep & context.zero].max(initial=-np.inf)
+            bound = np.nan if stays > out else bound if stays <= bound <= out and bound < np.inf else out
+        ball = context.ball
+        full = self._screened.full
+        single = context.single_weights and self.rule.by_bound
         return ShrinkTest(
-            WorkingSet(None if full else looked, self.n_blocks, 1, self.n_blocks),
-            strength - seen.room,
+            WorkingSet(None if full else self._screened.coordinates, self.n_blocks, 1, self.n_blocks),
+            context.G[:, 0] if single else strength - context.slack,
             strength,
             strength - bound,
-            seen.largest,
-            self.target,
-            self._missed(w),
+            context.largest,
+            self.policy.schedule.target,
+            self._returned(w),
             width=self.width,
             allowance=self.rule.allowance,
             cost=self.cost,
-            proved=self.width * int(np.count_nonzero(proved)),
-            sphere=sphere,
-            radius=np.nan if sphere is None else self.problem.scale * sphere.radius,
+            proved=0 if proved is None else self.width * int(np.count_nonzero(proved)),
+            ball=ball,
+            radius=np.nan if ball is None else self.problem.scale * ball.radius,
         )
 
     @property
     def remaining(self) -> np.ndarray | None:
-        """List the weights that are not proved to be zero, ascending; None: all."""
-        return None if self.complete else self._coordinates(self.alive)
+        """Return the weights that are not proved to be zero, ascending; None: all."""
+        return None if self.alive.full else weights_of(self.alive.coordinates, self.width)
 
     @property
     def proved(self) -> np.ndarray:
-        """List the blocks that are proved to be zero at the optimum."""
-        return np.setdiff1d(np.arange(self.n_blocks), self.alive, assume_unique=True)
+        """Return the blocks that are proved to be zero at the optimum, ascending."""
+        return np.flatnonzero(~self.alive.mask())
 
     @property
     def guessed(self) -> np.ndarray:
-        """List the blocks that sit out without a proof."""
-        return np.setdiff1d(self.alive, self.active, assume_unique=True)
-
-    @property
-    def complete(self) -> bool:
-        """Tell whether no block is proved to be zero, so that a look at all that are left is one at all."""
-        return self.alive.size == self.n_blocks
+        """Return the blocks that are left out without a proof, ascending."""
+        return np.flatnonzero(self.alive.mask() & ~self.active.mask())
 
     @property
     def _all_active(self) -> bool:
-        return self.active.size == self.alive.size
+        return len(self.active) == len(self.alive)
 
-    def _missed(self, w: np.ndarray) -> np.ndarray:
-        """List the weights that are not zero although they were outside the working set when the last epoch
-        ended."""
+    def _returned(self, w: np.ndarray) -> np.ndarray:
+        """Return the non-zero weights that were outside the working set when the last epoch ended."""
         if self._left_by is None:
             return np.empty(0, dtype=np.int64)
-        weights = self._coordinates(self.active[~self._left_by[self.active]])
-        return weights[w[weights] != 0.0]
+        support = self.members.support(w)
+        return support[~self._left_by.mask()[support // self.width]]
 
-    def _see(self, point: Point, whole: bool) -> tuple[np.ndarray, np.ndarray, Seen]:
-        """Return the blocks to look at, all that are left if ``whole``, the gradient of loss and ridge on
-        them, and what a rule sees."""
+    def _screen(self, point: Point, screened: WorkingSet, gradient: np.ndarray | None = None) -> None:
+        """Compute the quantities that a rule needs for its decisions.
+
+        These are the gradient of loss and ridge on these blocks, unless it is given, and the ball if all
+        remaining blocks are screened.
+        """
         self.problem.pulse()
-        began, looked, members = spent(self.problem), self.active, self.members
-        if whole and not self._all_active:
-            looked, members = self.alive, self._members(self.alive)
-        g = point.gradient(members)
-        if looked is self.active:
-            self.cost -= spent(self.problem) - began
-        room, violation, zero = np.empty(looked.size), np.empty(looked.size), np.empty(looked.size, np.bool_)
-        blocks = self._blocks(members.take(point.w)), self._blocks(g)
-        weigh(*blocks, *self.strengths, room, violation, zero)
-        sphere = self._sphere(point, looked, g) if whole and self.spheres else None
-        inside, instances = self.inside[looked], self.problem.loss.n_instances
-        return looked, g, Seen(zero, room, violation, inside, self.before, whole, instances, sphere)
+        all_remaining = len(screened) == len(self.alive)
+        if all_remaining and self._all_active:
+            screened = self.active
+        if screened is self.active:
+            members = self.members
+            g = point.gradient(members) if gradient is None else gradient
+            began = cpu_seconds(self.problem)
+        else:
+            began = cpu_seconds(self.problem)
+            members = self._members_of(screened)
+            g = point.gradient(members)
+        ball = self._ball(point, screened, g) if all_remaining and self.with_ball else None
+        self._screened, self._screened_members, self._gradient = screened, members, g
+        self._context = ScreeningContext(
+            members.take(point.w).reshape(-1, self.width),
+            g.reshape(-1, self.width),
+            self.strengths,
+            previous_set=self._previous,
+            screened=screened,
+            previous_violation=self.policy.last_violation,
+            threshold=self.policy.threshold,
+            all_remaining=all_remaining,
+            ball=ball,
+        )
+        self.cost += cpu_seconds(self.problem) - began
 
-    def _sphere(self, point: Point, looked: np.ndarray, g: np.ndarray) -> Sphere:
-        """Make the sphere around the best dual point so far, at a point where ``g`` is the gradient on the
-        blocks ``looked`` at: it costs a pass over the scores."""
-        whole, lengths = looked.size == self.n_blocks, self._lengths(looked)
+    def _apply(self) -> WorkingSetState:
+        """Choose the working set among the blocks that were screened."""
+        began = cpu_seconds(self.problem)
+        rule, context, screened, g = self.rule, self._context, self._screened, self._gradient
+        self.problem.pulse()
+        keep, proved = rule.select(context), None
+        if context.all_remaining:
+            self.policy.schedule.screen_all(context.largest)
+            proved = rule.proves(context)
+            if proved is not None:
+                proved = proved & context.zero
+                keep &= ~proved
+                if proved.any():
+                    self.alive = self._afresh(screened.restrict(~proved))
+                    if self._dual is not None:
+                        self._dual = self._dual.restricted(np.repeat(~proved, self.width))
+        self._keep, self._proved = keep, proved
+        self.policy.last_violation = context.largest
+        if not keep.all():
+            kept = keep if self.width == 1 else np.repeat(keep, self.width)
+            self.members = self._screened_members.restrict(kept)
+            self.active = self.members if self.width == 1 else screened.restrict(keep)
+            g = g[kept]
+        else:
+            self.active, self.members = screened, self._screened_members
+        self._previous, self._gradient = self.active, g
+        self.cost += cpu_seconds(self.problem) - began
+        return WorkingSetState(
+            self.members, g, context.largest, context.all_remaining, screened.full, context.ball
+        )
+
+    def _ball(self, point: Point, screened: WorkingSet, g: np.ndarray) -> SafeBall:
+        """Return the ball around the best dual point so far, at a point with gradient ``g`` on the screened
+        blocks: it costs a pass over the scores."""
+        lengths = self._lengths(screened.coordinates)
         each = np.repeat(lengths, self.width) if self.width > 1 else lengths
-        dual = dual_point(point, None if whole else self._coordinates(looked), g, each)
+        coordinates = None if screened.full else weights_of(screened.coordinates, self.width)
+        dual = dual_point(point, coordinates, g, each)
         if self._dual is None or dual.value > self._dual.value:
             self._dual = dual
         gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
-        room = np.empty(looked.size)
-        rooms(self._blocks(self._dual.gradient), *self.strengths, room)
-        return Sphere(room, self.problem.scale * lengths * radius, radius, gap)
+        slack = np.empty(len(screened))
+        slacks(self._dual.gradient.reshape(-1, self.width), *self.strengths, slack)
+        return SafeBall(slack, self.problem.scale * lengths * radius, radius, gap)
 
     @lazy
     def _bends(self) -> Bends:
@@ -344,14 +437,20 @@ class Selection:
         lengths[~body] = self._bends.tail[first[~body] - n_body]
         return lengths
 
-    def _members(self, blocks: np.ndarray) -> WorkingSet:
+    def _blocks_of(self, members: WorkingSet, blocks: np.ndarray | None) -> WorkingSet:
+        """Return the set of these blocks (None: all), whose weights are the ``members``."""
+        return members if self.width == 1 else WorkingSet(blocks, self.n_blocks, 1, self.n_blocks)
+
+    def _members_of(self, blocks: WorkingSet) -> WorkingSet:
         """Return the weights of blocks as a set."""
-        return self.problem.design.working_set(
-            None if blocks.size == self.n_blocks else self._coordinates(blocks)
-        )
+        if self.width == 1:
+            return blocks
+        design = self.problem.design
+        return design.working_set(None if blocks.full else weights_of(blocks.coordinates, self.width))
 
-    def _blocks(self, v: np.ndarray) -> np.ndarray:
-        return v.reshape(-1, self.width)
-
-    def _coordinates(self, blocks: np.ndarray) -> np.ndarray:
-        return weights_of(blocks, self.width)
+    def _afresh(self, blocks: WorkingSet) -> WorkingSet:
+        """Return the same blocks as a set that shares no copies of X with others."""
+        coordinates = None if blocks.full else blocks.coordinates
+        if self.width == 1:
+            return self.problem.design.working_set(coordinates)
+        return WorkingSet(coordinates, self.n_blocks, 1, self.n_blocks)

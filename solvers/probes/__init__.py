@@ -1,1 +1,1 @@
-"""Probes: what is kept of an iterate beside its record, for views and files."""
+"""Probes: observations of iterates in addition to their records, for views and files."""

@@ -10,14 +10,17 @@ import numpy as np
 from ..methods.iterate import Iterate
 
 #: Weights of a problem whose cuts are kept, and bytes of the cuts of one iterate, at most.
-MOST_WEIGHTS = 5_000
-MOST_BYTES = 16 * 2**20
+MAX_CUT_WEIGHTS = 5_000
+MAX_CUT_BYTES = 16 * 2**20
 
 
 def cuts(it: Iterate) -> dict[str, Any] | None:
-    """Copy the model of a bundle method: the numbers of the cuts in their order, α of each at the model's
-    last minimum, the lower bound, which is the model's value there, whether each cut combines others, and how
-    many cuts were ``refused`` as duplicates. For few weights also w, the cuts a_iᵀw + b_i, and the ridge."""
+    """Copy the model of a bundle method.
+
+    The copy has the numbers of the cuts in their order, and α of each at the model's last minimum. The lower
+    bound is the model's value there. The copy also has whether each cut combines others, and how many cuts
+    were ``refused`` as duplicates. For few weights also w, the cuts a_iᵀw + b_i, and the ridge.
+    """
     model = it.live.get("cuts")
     if model is None:
         return None
@@ -30,7 +33,7 @@ def cuts(it: Iterate) -> dict[str, Any] | None:
         "refused": np.array(model.refused),
     }
     size = model.A[0].size
-    if it.w is not None and size <= MOST_WEIGHTS and sum(a.nbytes for a in model.A) <= MOST_BYTES:
+    if it.w is not None and size <= MAX_CUT_WEIGHTS and sum(a.nbytes for a in model.A) <= MAX_CUT_BYTES:
         seen |= {"A": tuple(model.A), "b": model.b.copy()}
         seen |= {"w": it.w.copy(), "ridge": np.array(model.ridge)}
     return seen

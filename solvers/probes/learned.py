@@ -12,14 +12,15 @@ from ..problems.problem import Problem
 from .trajectories import SEARCHED, largest
 
 #: Largest weights that are recorded, at most.
-LARGEST = 5000
+MAX_RECORDED_WEIGHTS = 5000
 #: Weights of pixels, and weights after W, up to which they are recorded.
 MOST_PIXELS, MOST_TAIL = 40_000, 10_000
 
 
 class Learner:
     """Records the model of each iterate of one run: the largest weights, the rows of W of pixels and the
-    weights after W, in single precision, and the labels predicted for a few examples."""
+    weights after W, in single precision. Labels or numeric targets predicted for a few examples come with
+    them."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem: Problem | None = problem
@@ -36,7 +37,7 @@ class Learner:
             return None
         body = w[: self._features * self._outputs]
         W, tail = body.reshape(-1, self._outputs), w[body.size :]
-        indices = np.sort(largest(w, it.live.get("active"), LARGEST))
+        indices = np.sort(largest(w, it.live.get("active"), MAX_RECORDED_WEIGHTS))
         seen = {
             "indices": indices,
             "values": w[indices].astype(np.float32),

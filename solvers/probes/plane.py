@@ -12,9 +12,9 @@ from ..methods.iterate import Iterate
 def plane(it: Iterate) -> dict[str, np.ndarray] | None:
     """Copy the two weights and f; return None unless there are exactly two weights.
 
-    Of a solver with directions, copy p as well, and the subgradients ``met``, each once, with their
-    ``shares`` in the convex combination ḡ; of a solver with a gradient alone, the gradient as the only one.
-    ``B`` is the estimate of the inverse Hessian, where there is one.
+    If the solver has directions, copy p as well, and the subgradients ``met``, each once, with their
+    ``shares`` in the convex combination ḡ. If it has only a gradient, that is the only subgradient. ``B`` is
+    the estimate of the inverse Hessian, if there is one.
     """
     if it.w is None or it.w.size != 2:
         return None

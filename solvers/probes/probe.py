@@ -18,7 +18,7 @@ from .learned import Learner
 from .plane import plane
 from .search_lines import kept
 from .subsets import packed, sampled
-from .trajectories import Follower
+from .trajectories import WeightFollower
 
 #: Bytes of observations kept per run and per process.
 RUN_LIMIT = 64 * 2**20
@@ -26,21 +26,21 @@ PROCESS_LIMIT = 512 * 2**20
 #: Bytes that a run may keep however full the process is.
 RUN_SHARE = 4 * 2**20
 #: Gradients of an iterate that are kept of a shrinking test, at most.
-SAMPLED = 32_768
+MAX_TEST_GRADIENTS = 32_768
 #: Scores of an iterate that are kept, at most.
-MOST_SCORES = 20_000
+MAX_KEPT_SCORES = 20_000
 #: Non-zero weights of an iterate that is kept whole by ``SUPPORT``, at most.
-MOST_NONZERO = 5_000
+MAX_SUPPORT_WEIGHTS = 5_000
 #: Rows of W that are kept by number and norm, at most.
-MOST_ROWS = 10_000
-#: Weights of a W whose rows are looked at, at most.
-MOST_WEIGHTS = 10_000_000
+MAX_KEPT_ROWS = 10_000
+#: Weights of a W whose rows are observed, at most.
+MAX_ROW_WEIGHTS = 10_000_000
 #: Rows and columns of the pattern of W, at most.
 PATTERN = 256, 128
 
 #: Bytes that an array, or an entry, takes besides its data: most of it where the problem is small; and those
 #: of a reference.
-OVERHEAD, WORD = 250, 8
+ARRAY_OVERHEAD_BYTES, REFERENCE_BYTES = 250, 8
 
 _in_use = 0
 #: Of the same thread too: a store may be freed by the collector at any moment.
@@ -62,11 +62,11 @@ class Probe:
     name : str
         Its name in a store.
     take : callable, optional
-        Copies arrays by name from an iterate, or returns None where there is nothing to observe. Arrays that
-        nobody changes may be kept uncopied, also several in a tuple: they take their room once.
+        Copies arrays by name from an iterate, or returns None if there is nothing to observe. Arrays that
+        are never changed may be kept uncopied, also several in a tuple: each takes its memory once.
     begin : callable, optional
-        In place of ``take``: given a run's problem, returns a ``take`` for that run, which may remember what
-        it has taken.
+        In place of ``take``: given the problem of a run, returns a ``take`` for that run, which may keep
+        state between iterates.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Probe:
     begin: Callable[[Any], Take] | None = None
 
     def taking(self, problem: Problem | None) -> Take:
-        """Return what copies arrays in a run on this problem."""
+        """Return the function that copies arrays in a run on this problem."""
         if self.begin is not None:
             return self.begin(problem)
         if self.take is None:
@@ -100,11 +100,11 @@ def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _few(it: Iterate) -> dict[str, np.ndarray] | None:
-    """Copy the weights of an iterate that has no more than ``MOST_NONZERO``."""
-    if it.w is None or max(it.nnz, 0) > MOST_NONZERO:
+    """Copy the weights of an iterate that has no more than ``MAX_SUPPORT_WEIGHTS``."""
+    if it.w is None or max(it.nnz, 0) > MAX_SUPPORT_WEIGHTS:
         return None
     found = _weights(it)
-    return None if found is None or found["indices"].size > MOST_NONZERO else found
+    return None if found is None or found["indices"].size > MAX_SUPPORT_WEIGHTS else found
 
 
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -163,24 +163,24 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
         test = test(it.w)
     tested, full = test.tested, test.tested.full
     if full:
-        stride = -(-tested.size // SAMPLED)
+        stride = -(-tested.size // MAX_TEST_GRADIENTS)
         members, share = np.arange(0, tested.size, stride), 1.0 / stride
     else:
-        members, share = sampled(tested.coordinates, SAMPLED)
+        members, share = sampled(tested.coordinates, MAX_TEST_GRADIENTS)
     stayed = np.empty(0, dtype=np.int64)
     if share < 1.0 and active is not None and not active.full:
-        stayed, _ = sampled(active.coordinates[:: test.width] // test.width, SAMPLED)
+        stayed, _ = sampled(active.coordinates[:: test.width] // test.width, MAX_TEST_GRADIENTS)
     places = {
         name: blocks if full else np.searchsorted(tested.coordinates, blocks)
         for name, blocks in (("", members), ("stayed_", stayed))
     }
     numbers = ("width", "allowance", "cost", "proved", "l1", "bound", "largest", "target")
     seen = {name: np.array(getattr(test, name)) for name in numbers}
-    if (sphere := test.sphere) is not None:
-        seen |= {"radius": np.array(test.radius), "gap": np.array(sphere.gap)}
+    if (ball := test.ball) is not None:
+        seen |= {"radius": np.array(test.radius), "gap": np.array(ball.gap)}
         for name, place in places.items():
-            seen[f"{name}centre"] = (test.l1 - sphere.room[place]).astype(np.float32)
-            seen[f"{name}reach"] = sphere.reach[place].astype(np.float32)
+            seen[f"{name}centre"] = (test.l1 - ball.slack[place]).astype(np.float32)
+            seen[f"{name}reach"] = ball.max_change[place].astype(np.float32)
     return seen | {
         "members": members.astype(np.int32),
         "gradient": test.gradient[places[""]],
@@ -194,7 +194,7 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
 
 def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
     point = it.live.get("point")
-    if point is None or not point.scores.at_hand or point.scores.Z.size > MOST_SCORES:
+    if point is None or not point.scores.at_hand or point.scores.Z.size > MAX_KEPT_SCORES:
         return None
     scores = point.scores
     return {"z": np.concatenate([scores.Z.ravel(), scores.tail])}
@@ -202,7 +202,7 @@ def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
 
 def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
     point, active = it.live.get("point"), it.live.get("active")
-    if point is None or it.w is None or it.w.size > MOST_WEIGHTS:
+    if point is None or it.w is None or it.w.size > MAX_ROW_WEIGHTS:
         return None
     W, _ = point.problem.unpack(it.w)
     features = None
@@ -216,8 +216,8 @@ def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
     support[rows] = True
     return {
         "support": np.packbits(support),
-        "rows": rows[:MOST_ROWS].astype(np.int32),
-        "norms": norms[order[:MOST_ROWS]].astype(np.float32),
+        "rows": rows[:MAX_KEPT_ROWS].astype(np.int32),
+        "norms": norms[order[:MAX_KEPT_ROWS]].astype(np.float32),
         "pattern": binned(W[order]).astype(np.float32),
         "count": np.array(rows.size),
         "size": np.array(support.size),
@@ -258,7 +258,7 @@ SCORES = Probe("scores", _scores)
 #: Iterates of two weights: where they are, and the direction, subgradients and B that the solver has there.
 PLANE = Probe("plane", plane)
 #: Weights of a sample that stays the same, with the largest, and their clusters.
-TRAJECTORIES = Probe("trajectories", begin=lambda problem: Follower())
+TRAJECTORIES = Probe("trajectories", begin=lambda problem: WeightFollower())
 #: The model that the weights make: the largest, those of pixels and transitions, predictions for examples.
 LEARNED = Probe("learned", begin=Learner)
 #: The cutting planes of a bundle method: the weight of each, the lower bound, and of small problems the cuts.
@@ -266,7 +266,7 @@ CUTS = Probe("cuts", cuts)
 
 
 def arrays_of(seen: Mapping[str, Seen]) -> list[np.ndarray]:
-    """Return the arrays that an entry, what each probe saw of one iterate, refers to."""
+    """Return the arrays that an entry, the observations of all probes at one iterate, refers to."""
     values = [value for found in seen.values() for value in found.values()]
     return [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
 
@@ -277,9 +277,12 @@ def in_use() -> int:
 
 
 class ProbeStore:
-    """Observations of one run within a limit of memory: at the limit every second entry is dropped, and from
-    there on only every second iterate is kept. The first entry of each probe and the newest stay, so that a
-    probe which has seen something always has an entry, until all are discarded."""
+    """Observations of one run within a limit of memory.
+
+    At the limit every second entry is dropped, and from there on only every second iterate is kept. The first
+    entry of each probe and the newest stay. So a probe that has observed something always has an entry, until
+    all are discarded.
+    """
 
     def __init__(self, probes: Sequence[Probe] = (), problem: Problem | None = None) -> None:
         self.cadence = 1
@@ -306,7 +309,7 @@ class ProbeStore:
         self.bytes += change
 
     def observe(self, iterate: Iterate) -> None:
-        """Record what the probes take from an iterate; out of turn, it stays only until the next one."""
+        """Record the observations of an iterate; those out of turn are kept only until the next iterate."""
         if not self.probes:
             return
         # changed in place by the one writer, and read through copies: to copy it here at every iterate would
@@ -328,7 +331,7 @@ class ProbeStore:
             self._entries = entries = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
 
     def _entry(self, iteration: int, seen: dict[str, Seen]) -> tuple[int, dict[str, Seen]]:
-        """Return the entry of what was seen of an iterate, and count it."""
+        """Return the entry of the observations of an iterate, and count it."""
         self._count(seen, 1)
         for name in seen:
             self._firsts.setdefault(name, iteration)
@@ -338,7 +341,7 @@ class ProbeStore:
         """Count an entry in (1) or out (-1): an array counts from the first entry that refers to it until the
         last has gone."""
         arrays = arrays_of(seen)
-        size = OVERHEAD * (1 + sum(map(len, seen.values()))) + WORD * len(arrays)
+        size = ARRAY_OVERHEAD_BYTES * (1 + sum(map(len, seen.values()))) + REFERENCE_BYTES * len(arrays)
         for address, array in zip(map(id, arrays), arrays, strict=True):
             holders = self._holders.pop(address, 0) + change
             if holders:  # else the address may be another array's next
@@ -348,13 +351,13 @@ class ProbeStore:
         self._account(change * size)
 
     def _stays(self, entry: tuple[int, dict[str, Seen]]) -> bool:
-        """Tell whether an entry is kept: it is its turn, or a probe's first."""
+        """Return whether an entry is kept: it is its turn, or a probe's first."""
         return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
     def last(self, name: str, iteration: int) -> tuple[int, Seen] | None:
-        """Return the last entry of a probe up to an iteration: the iteration it is of, and what was seen.
+        """Return the last entry of a probe up to an iteration: its own iteration, and the observation.
 
-        If there is none that early it is the probe's first entry; None if it has no entry.
+        If there is no entry that early, return the first entry of the probe; return None if it has no entry.
         """
         entries = self._entries[:]
         k = bisect_right(entries, iteration, key=lambda entry: entry[0])
@@ -364,15 +367,14 @@ class ProbeStore:
         return None
 
     def entry(self, name: str, iteration: int) -> tuple[int, Seen]:
-        """Return the entry of a probe that :meth:`last` returns; LookupError if it has none."""
+        """Return the entry of a probe that :meth:`last` returns; raise LookupError if there is none."""
         found = self.last(name, iteration)
         if found is None:
             raise LookupError(f"the probe {name} has seen nothing")
         return found
 
     def entries(self, name: str, after: int = -1) -> list[tuple[int, Seen]]:
-        """Return all entries of a probe after an iteration, in their order: the iteration of each, and what
-        was seen."""
+        """Return all entries of a probe after an iteration, in order: iteration and observation of each."""
         entries = self._entries[:]
         first = bisect_right(entries, after, key=lambda entry: entry[0])
         return [(at, seen[name]) for at, seen in entries[first:] if name in seen]

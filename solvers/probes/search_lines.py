@@ -6,22 +6,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..parts.linesearch import Search
 from ..problems.line import Line
 from ..problems.problem import Problem
+from ..search.outcome import SearchLog
 
 #: Weights of a problem up to which lines are recorded: rebuilding one takes vectors over all weights.
-MOST_WEIGHTS = 2_000_000
+MAX_LINE_WEIGHTS = 2_000_000
 #: Nonzero entries of w and d together up to which a line is recorded.
 MOST_ENTRIES = 100_000
 
 
-def kept(search: Search, w: np.ndarray, step: float) -> dict[str, np.ndarray]:
+def kept(search: SearchLog, w: np.ndarray, step: float) -> dict[str, np.ndarray]:
     """Copy the line w_k + t d that led to ``w`` with ``step``: the nonzero entries of d and of
     w_k = w - step d, and their indices. Return nothing for a path that is not straight, a huge problem, or a
     line with very many entries."""
     active, d = search.active, search.d
-    if active is None or d is None or not np.isfinite(step) or w.size > MOST_WEIGHTS:
+    if active is None or d is None or not np.isfinite(step) or w.size > MAX_LINE_WEIGHTS:
         return {}
     found: dict[str, np.ndarray] = {}
     for name, entries in (("d", d), ("w", active.take(w) - step * d)):

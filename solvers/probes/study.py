@@ -10,17 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..declare import Trait
-from ..parts.linesearch import Breakpoints, Found, Search, armijo, wolfe
 from ..problems.problem import Problem
+from ..search.line_search import Armijo, Wolfe
+from ..search.outcome import Breakpoints, SearchLog, SearchResult
 from .probe import Seen
 from .search_lines import rebuild
 
 #: Halvings of the window, for values of φ and for its slopes: 2ᵏ + 1 of them.
-LEVELS, SLOPE_LEVELS = 7, 5
+VALUE_LEVELS, SLOPE_LEVELS = 7, 5
 #: Halvings that are always done, and CPU seconds after which no further one begins.
-LEAST, ENOUGH = 3, 1.0
+MIN_LEVELS, MAX_CPU_SECONDS = 3, 1.0
 #: Breakpoints at which φ and its slopes are computed exactly, at most.
-MARKED = 400
+MAX_EXACT_BREAKPOINTS = 400
 #: Random subgradients whose slopes are computed.
 SUBGRADIENTS = 6
 
@@ -36,9 +37,9 @@ class Picture:
 
 
 class Study:
-    """φ(t) = f(w_k + t d) of a search, rebuilt on a problem from what the LINE probe has ``seen``.
+    """φ(t) = f(w_k + t d) of a search, rebuilt on a problem from an observation of the LINE probe.
 
-    Each value is computed once; ``pulse`` is called in between, in the thread that computes.
+    Each value is computed once. ``pulse`` is called between computations, in the thread that computes.
     """
 
     def __init__(self, problem: Problem, seen: Seen, pulse: Callable[[], None] = lambda: None) -> None:
@@ -52,7 +53,7 @@ class Study:
         self.tried = seen["t"]
         loss, penalty = problem.loss, problem.penalty
         #: Whether φ has slopes that can be told on both sides of a kink.
-        self.has_slopes = bool(loss.traits & (Trait.SMOOTH | Trait.SLOPES))
+        self.has_slopes = bool(loss.traits & (Trait.SMOOTH | Trait.DIRECTIONAL_DERIVATIVE))
         #: Whether φ is quadratic between its breakpoints, so that these tell its slope everywhere.
         self.piecewise = self.has_slopes and loss.piecewise_linear and not penalty.l1
         self.breakpoints = self._breakpoints()
@@ -75,8 +76,10 @@ class Study:
         self.seconds = time.thread_time() - began, 0.0
 
     def _near(self, step: float) -> tuple[float, float]:
-        """Return a window around a step that shows the two breakpoints to each side, or a tenth of the step
-        where they are farther away."""
+        """Return a window around a step that shows the two breakpoints on each side.
+
+        It extends to each side by at most 0.3 of the step, and by a tenth if there are no breakpoints.
+        """
         t = self.breakpoints.t
         beside = [t[t < step][-2:], t[t > step][:2]]
         away = max((float(np.abs(side - step).max(initial=0.0)) for side in beside), default=0.0)
@@ -115,7 +118,7 @@ class Study:
         """Return the breakpoints in a window; of very many, some at even distances in their order."""
         t = self.breakpoints.t
         inside = t[np.searchsorted(t, lo) : np.searchsorted(t, hi, side="right")]
-        return inside[:: -(-inside.size // MARKED) or 1]
+        return inside[:: -(-inside.size // MAX_EXACT_BREAKPOINTS) or 1]
 
     def drawn(self, lo: float, hi: float) -> Picture:
         """Compute φ and φ' on a window: at the steps tried, at breakpoints, and on a grid that is refined for
@@ -123,7 +126,7 @@ class Study:
         began = time.thread_time()
 
         def enough(level: int) -> bool:
-            return level > LEAST and time.thread_time() - began > ENOUGH
+            return level > MIN_LEVELS and time.thread_time() - began > MAX_CPU_SECONDS
 
         for t in [0.0, *self.tried.tolist()]:
             if math.isfinite(t):
@@ -131,7 +134,7 @@ class Study:
         marked = self.marked(lo, hi)
         if self.has_slopes:
             self.slope(0.0, -1), self.slope(0.0)
-        for level in range(1, LEVELS + 1):
+        for level in range(1, VALUE_LEVELS + 1):
             if enough(level):
                 break
             for t in np.linspace(lo, hi, 2**level + 1).tolist():
@@ -140,7 +143,7 @@ class Study:
                 for t in np.linspace(lo, hi, 2**level + 1).tolist():
                     self.slope(t)
         for t in marked.tolist():
-            if enough(LEVELS):
+            if enough(VALUE_LEVELS):
                 break
             self.phi(t)
             if not self.piecewise:
@@ -173,31 +176,30 @@ class Study:
             np.concatenate([at_zero, at_ends[:1], slope, at_ends[1:]]),
         )
 
-    def armijo(self, sigma: float, beta: float) -> Found[float]:
-        """Search as Armijo's rule with this σ and β would, from the same first step."""
-        search = Search(self.start)
-        return armijo(
-            lambda t: (t, self.phi(t)), search, self.promised, beta=beta, sigma=sigma, t=self._first
+    def armijo(self, rule: Armijo) -> SearchResult[float]:
+        """Search by an Armijo rule, with the first step of the recorded search."""
+        return rule.search(
+            lambda t: (t, self.phi(t)), SearchLog(self.start), self.promised, first=self._first
         )
 
-    def wolfe(self, c1: float, c2: float, decay: float | None = None) -> Found[float]:
-        """Search as the Wolfe conditions with this c1 and c2 would, from the same first step; ``decay`` as in
-        :func:`..parts.linesearch.wolfe`."""
-        search = Search(self.start)
-        search.slope = self.slope(0.0)
-        limits = {"c1": c1, "c2": c2, "first": self._first, "decay": decay, "max_trials": 60}
-        return wolfe(lambda t: (t, self.phi(t)), self.slope, search, **limits)
+    def wolfe(self, rule: Wolfe) -> SearchResult[float]:
+        """Search by Wolfe conditions, with the first step of the recorded search."""
+        log = SearchLog(self.start)
+        log.slope = self.slope(0.0)
+        return rule.search(lambda t: (t, self.phi(t)), self.slope, log, first=self._first)
 
     @property
     def _first(self) -> float:
-        """Return the step that a rule tries first: that of the search, or 1 where an exact one tried none."""
+        """Return the first step of a rule: that of the recorded search if it backtracked, else 1."""
         backtracked = not self._exact and self.tried.size and 0.0 < self.tried[0] < math.inf
         return float(self.tried[0]) if backtracked else 1.0
 
-    def allowed_by_wolfe(self, c1: float, c2: float, drawn: Picture) -> tuple[float, float] | None:
-        """Return the steps that satisfy both Wolfe conditions: on a convex φ an interval, whose ends are read
-        from what is ``drawn``; None if there is none."""
-        start = self.slope(0.0)
+    def allowed_by_wolfe(self, rule: Wolfe, drawn: Picture) -> tuple[float, float] | None:
+        """Return the interval of steps that satisfy both Wolfe conditions, or None if there is no such step.
+
+        On a convex φ these steps are an interval. Its ends are read from the values that are ``drawn``.
+        """
+        start, c1, c2 = self.slope(0.0), rule.c1, rule.c2
         if not start < 0.0:
             return None
         steep = np.flatnonzero((drawn.slope_t >= 0.0) & (drawn.slope >= c2 * start))
@@ -210,7 +212,7 @@ class Study:
         return (lo, hi) if lo <= hi else None
 
     def random_slopes(self) -> np.ndarray:
-        """Return gᵀd for random subgradients g at w_k; of a smooth loss they are all the same."""
+        """Return gᵀd for random subgradients g at w_k; they are all equal if the loss is smooth."""
         line, rng = self._line, np.random.default_rng(0)
         loss, penalty = self._problem.loss, self._problem.penalty
         slopes = [
@@ -221,8 +223,10 @@ class Study:
 
 
 def crossing(t: np.ndarray, values: np.ndarray, k: int) -> float:
-    """Return where values drawn as a line pass zero between point k - 1 and point k; point k itself where
-    there is none before."""
+    """Return where values drawn as a line pass zero between points k - 1 and k.
+
+    Return point k itself if it is the first, or if both values are equal.
+    """
     if k == 0 or values[k] == values[k - 1]:
         return float(t[k])
     share = -values[k - 1] / (values[k] - values[k - 1])

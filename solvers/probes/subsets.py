@@ -6,7 +6,7 @@ import numpy as np
 
 #: Indices of members, and bytes of bits, up to which a set is stored whole.
 MOST_MEMBERS = 2**18
-MOST_BYTES = 2**20
+MAX_SUBSET_BYTES = 2**20
 #: Knuth's multiplier of a hash: 2³² over the golden ratio.
 GOLDEN = np.uint32(2654435769)
 
@@ -36,7 +36,7 @@ def packed(members: np.ndarray | None, size: int) -> dict[str, np.ndarray]:
     if members is None:
         return {"all": np.array(True), "count": np.array(size)}
     count = {"count": np.array(members.size)}
-    if size <= 8 * min(4 * members.size, MOST_BYTES):
+    if size <= 8 * min(4 * members.size, MAX_SUBSET_BYTES):
         inside = np.zeros(size, dtype=bool)
         inside[members] = True
         return count | {"bits": np.packbits(inside)}
@@ -45,8 +45,10 @@ def packed(members: np.ndarray | None, size: int) -> dict[str, np.ndarray]:
 
 
 def known_members(seen: dict[str, np.ndarray]) -> np.ndarray | None:
-    """Return the members of a packed set, ascending; None if it has all weights, or only a sample is
-    stored."""
+    """Return the members of a packed set, ascending.
+
+    Return None if the set has all weights, or if only a sample of it is stored.
+    """
     if "bits" in seen:
         return np.flatnonzero(np.unpackbits(seen["bits"]))
     return seen["members"] if "members" in seen and seen["share"] == 1.0 else None

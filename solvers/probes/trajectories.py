@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..curvature.clusters import Clusters
+from ..linalg.working_set import WorkingSet
 from ..methods.iterate import Iterate
-from ..parts.clusters import Clusters
-from ..problems.products.working_set import WorkingSet
 
 #: Weights that are followed, at most; of a smaller problem all.
 MOST = 4096
 #: Weights of these that are drawn at random in a larger problem; the others are the largest.
 RANDOM = 1024
 #: Largest weights of one iterate that are searched for.
-LARGEST = 512
+MAX_SEARCHED_WEIGHTS = 512
 #: Weights up to which a w without a working set is searched for its largest.
 SEARCHED = 10_000_000
 #: Weights from which the threshold of the largest is estimated, and how many are then sorted, in multiples of
 #: those searched for.
 GUESSED_BY, SORTED = 16_384, 3
 #: Factor from one iteration at which the largest are searched for to the next.
-AGAIN = 2.0
+SEARCH_GROWTH = 2.0
 #: Before the first iterate.
 NOBODY = np.empty(0, dtype=np.int32)
 
 
-class Follower:
-    """Records the weights that it follows, in single precision, and the cluster of each in clustered solvers.
+class WeightFollower:
+    """A recorder of selected weights, in single precision, and of their clusters in clustered solvers.
 
-    ``members`` are their indices in w. A small problem is followed as a whole; of a larger one, a random
-    sample that is the same for all runs with as many weights, and then the largest weights, in the order in
-    which they are found: at growing distances the largest of an iterate are searched for, and may take half
-    of the room left. A weight once followed is followed to the end.
+    ``members`` are their indices in w. A small problem is followed as a whole. In a larger one, a random
+    sample is followed, the same for all runs with as many weights. The largest weights come next, in the
+    order in which they are found: at growing intervals the largest of an iterate are searched for, and may
+    take half of the room left. A weight once followed is followed to the end.
     """
 
     def __init__(self) -> None:
@@ -58,9 +58,9 @@ class Follower:
         return found if labels is None else found | {"labels": labels}
 
     def _join(self, w: np.ndarray, active: WorkingSet | None, iteration: int) -> None:
-        found = largest(w, active, LARGEST)
+        found = largest(w, active, MAX_SEARCHED_WEIGHTS)
         if found.size:
-            self._next = max(iteration + 1, int(AGAIN * iteration))
+            self._next = max(iteration + 1, int(SEARCH_GROWTH * iteration))
         new = found[~np.isin(found, self._members)][: (MOST - self._members.size + 1) // 2]
         if new.size:
             self._members = np.append(self._members, new.astype(np.int32))
@@ -87,8 +87,10 @@ def first(size: int) -> np.ndarray:
 
 
 def largest(w: np.ndarray, active: WorkingSet | None, most: int) -> np.ndarray:
-    """Return the indices of the largest nonzero weights, in descending order; none for a huge w whose working
-    set is full."""
+    """Return the indices of the largest nonzero weights, in descending order.
+
+    Return no index if w is huge and its working set is full.
+    """
     inside = None
     if active is not None and not active.full:
         inside = active.coordinates

@@ -1,4 +1,4 @@
-"""The problem in coarse variables γ, β = Cγ, where clusters of weights move as one.
+"""The problem in coarse variables γ, β = Cγ, in which each cluster of weights moves as one.
 
 A. Mathur, S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy,
 ICDM 2006, sections III-B, III-C and III-E-6.
@@ -11,12 +11,12 @@ from typing import TypeVar
 import numpy as np
 
 from ..compute.jit import kernel
-from ..parts.clusters import Clusters
-from .design import CHUNK, Design
+from ..curvature.clusters import Clusters
+from ..linalg.design import ENTRIES_PER_CALL, Design
+from ..linalg.scores import Scores
+from ..linalg.working_set import Columns, WorkingSet
 from .point import Point
 from .problem import Problem
-from .products.working_set import Columns, WorkingSet
-from .scores import Scores
 
 Product = TypeVar("Product")
 
@@ -43,7 +43,7 @@ class Accumulated(Design):
         return g if active is None else active.take(g)
 
     def reach(self, v: np.ndarray, active: WorkingSet | None = None) -> float:
-        """Return what :meth:`.design.Design.reach` does of C v."""
+        """Return :meth:`.design.Design.reach` of C v."""
         return self.fine.reach(self.clusters.up(self._whole(v, active)))
 
     def _whole(self, v: np.ndarray, active: WorkingSet | None) -> np.ndarray:
@@ -85,15 +85,18 @@ class Aggregated(Accumulated):
         return self._counted(self.X.adjoint(residual, self._members))
 
     def _counted(self, product: Product) -> Product:
-        """Count what a product has touched as the fine design's."""
+        """Count the entries that a product has touched as touched by the fine design."""
         self.fine.touched += self.X.touched
         self.X.touched = 0
         return product
 
 
 def coarse_problem(problem: Problem, clusters: Clusters, *, aggregated: bool) -> Problem:
-    """Return the problem of γ: f(Cγ), where a ridge counts each γ_k as often as it stands for a weight. Its
-    penalty must have no kinks. ``aggregated`` makes X̂ once, as (15), else products are those of (14)."""
+    """Return the problem of γ, f(Cγ), in which a ridge counts γ_k once for each weight of its cluster.
+
+    The penalty must have no kinks. With ``aggregated``, X̂ is computed once, as in (15); else products are
+    those of (14).
+    """
     design = (Aggregated if aggregated else Accumulated)(problem.design, clusters)
     return problem.in_variables(design, problem.penalty.repeated(clusters.members))
 
@@ -135,18 +138,23 @@ def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:
 
 
 def _runs(lengths: np.ndarray, edges: np.ndarray) -> list[tuple[int, int]]:
-    """Cut the clusters, whose members are edges[k] to edges[k + 1] of ``lengths``, into runs of some CHUNK
-    entries."""
+    """Cut the clusters into consecutive slices of about ``ENTRIES_PER_CALL`` entries.
+
+    The members of cluster k have the entries edges[k] to edges[k + 1] of ``lengths``.
+    """
     before = np.concatenate([[0], np.cumsum(lengths)])[edges]
-    cuts = np.searchsorted(before, np.arange(CHUNK, before[-1], CHUNK))
+    cuts = np.searchsorted(before, np.arange(ENTRIES_PER_CALL, before[-1], ENTRIES_PER_CALL))
     cuts = np.unique(np.concatenate([[0], cuts, [edges.size - 1]]))
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
 @kernel
 def merge(starts, rows, values, features, edges, lo, hi, place, new_starts, new_rows, new_values):
-    """Add up the columns of each cluster k, lo <= k < hi, over one block, and write where it ends; without
-    room for rows they are only counted. ``place`` (all below new_starts[lo]) is work space."""
+    """Add up the columns of each cluster k, lo <= k < hi, over one block, and write where each sum ends.
+
+    If there is no room for rows, the entries are only counted. ``place`` (all below new_starts[lo]) is work
+    space.
+    """
     for k in range(lo, hi):
         first = to = new_starts[k]
         for q in range(edges[k], edges[k + 1]):

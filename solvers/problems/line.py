@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..parts.exact import FLAT, lowest, zero_slope
-from ..parts.linesearch import ROUNDING, Breakpoints, Found, Search, armijo, wolfe
-from .point import NONE, REFRESH, Drift, Point
-from .products.working_set import WorkingSet
-from .scores import Scores
+from ..linalg.scores import Scores
+from ..linalg.working_set import WorkingSet
+from ..search.line_search import TO_MINIMUM, Armijo, Exact, Wolfe
+from ..search.outcome import Breakpoints, SearchLog, SearchResult
+from .point import NO_DRIFT, REFRESH, Drift, Point
 
-#: Move of a score that no second derivative foretells.
-ABSURD = 1e12
+#: Largest move of a score that a second derivative can predict.
+LARGEST_SCORE_MOVE = 1e12
 #: Weights written between two pulses: each may be the first on its page of a huge vector.
-SCATTERED = 50_000
+SCATTERED_WRITES = 50_000
 
 
 class Line:
@@ -25,9 +25,9 @@ class Line:
     Parameters
     ----------
     point : Point
-        Where w is.
+        The point at w.
     d : array, (members of ``active``,)
-        The direction: an entry for each member.
+        The direction, with an entry for each member.
     active : WorkingSet
         The weights that move.
 
@@ -35,9 +35,9 @@ class Line:
     -----
     The scores of d are computed once; φ costs one evaluation of the loss, and a slope one of its residual.
 
-    Slopes, subgradients and the searches that use them are those of f where the loss has kinks as well, if it
-    offers ``Trait.SLOPES``. Searches move: see :meth:`move`. Where f falls along the ray for ever, they stay
-    where they are and find the step inf.
+    Slopes, subgradients and searches that use them are also defined at kinks of a loss, if it offers
+    ``Trait.DIRECTIONAL_DERIVATIVE``. Searches move: see :meth:`move`. If f is unbounded below along the ray,
+    they return the step inf and do not move.
 
     Examples
     --------
@@ -69,8 +69,8 @@ class Line:
         return loss, loss + sum(penalty.value(w + t * d) for penalty, w, d in pieces)
 
     def _loss(self, t: float) -> float:
-        """Return the loss before it is scaled. The first step tried is most often taken: its residual comes
-        along where the loss has it by the way."""
+        """Return the loss before scaling. The first step tried is most often taken, so its residual is kept
+        if the loss computes it anyway."""
         here, first, self._first = (self.point.scores, self.delta, t), self._first, False
         if not first or t == 0.0 or (self._sup is not None and self._sup[0] == t):
             return self.problem.loss.value(*here)
@@ -110,52 +110,51 @@ class Line:
         slope, limit = scale * kinks.slope + rise, math.inf if self._penalty.ridge else scale * kinks.limit
         return Breakpoints(slope, kinks.t, scale * kinks.jump, curvature, limit)
 
-    def armijo(self, decrease: float, *, beta: float, sigma: float) -> Found[Point]:
+    def armijo(self, decrease: float, rule: Armijo) -> SearchResult[Point]:
         """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
         there."""
-        search = Search(self.point.objective, self.d, active=self.active)
-        return self._moved(armijo(self._evaluate, search, decrease, beta=beta, sigma=sigma))
+        search = SearchLog(self.point.objective, self.d, active=self.active)
+        return self._moved(rule.search(self._evaluate, search, decrease))
 
-    def wolfe(self, c1: float, c2: float, *, first: float = 1.0, decay: float | None = None) -> Found[Point]:
+    def wolfe(self, rule: Wolfe, *, first: float = 1.0) -> SearchResult[Point]:
         """Search from the step ``first`` for one that satisfies the Wolfe conditions for subgradients, and
-        move there; ``decay=0.9`` is the inexact search of Yu et al.'s footnote 1. See
-        :func:`.linesearch.wolfe`.
+        move there.
 
         ``gradient()`` of the point found is the subgradient with the largest slope along d.
         """
-        search = Search(self.point.objective, self.d, active=self.active)
+        search = SearchLog(self.point.objective, self.d, active=self.active)
         search.slope = self.slope()
-        return self._moved(wolfe(self._evaluate, self.slope, search, c1=c1, c2=c2, first=first, decay=decay))
+        return self._moved(rule.search(self._evaluate, self.slope, search, first=first))
 
-    def exact(self, *, unbounded: str = "ray") -> Found[Point]:
-        """Search for the first minimum of φ over t >= 0, and move there; t is 0 where φ does not fall.
+    def exact(self, rule: Exact = TO_MINIMUM) -> SearchResult[Point]:
+        """Search for the first minimum of φ over t >= 0, and move there; t is 0 if φ does not decrease.
 
-        Where φ falls for ever, t is inf and nothing moves; ``unbounded="last-kink"`` goes to the last
-        breakpoint of such a ray instead, if it has one. Scores on a kink are set exactly onto it after the
-        step, and ``gradient()`` of the point found is the subgradient with the largest slope along d.
+        If φ is unbounded below and the rule goes to no last kink, t is inf and nothing moves. Scores on a
+        kink are set exactly onto it after the step. ``gradient()`` of the point found is the subgradient with
+        the largest slope along d.
         """
-        search = Search(self.point.objective, self.d, active=self.active)
+        search = SearchLog(self.point.objective, self.d, active=self.active)
         marks = self.breakpoints()
         if self.problem.loss.piecewise_linear and self.problem.penalty.smooth:
-            search.slope, landing = marks.slope, lowest(marks)
+            search.slope, landing = marks.slope, rule.by_breakpoints(marks)
         else:
             search.slope = self.slope()
-            flat = FLAT if self.problem.smooth else ROUNDING
-            landing = zero_slope(self._looking(search), marks._replace(slope=search.slope), flat)
+            b = marks._replace(slope=search.slope)
+            landing = rule.by_slopes(self._logged_slope(search), b, smooth=self.problem.smooth)
         t = landing.step
-        if t == np.inf and unbounded == "last-kink" and marks.t.size:
+        if t == np.inf and rule.to_last_kink and marks.t.size:
             t = float(marks.t[-1])
         search.segment = landing.segment
         search.breakpoints = marks._replace(t=marks.t[: landing.visited], jump=marks.jump[: landing.visited])
         if not 0.0 < t < np.inf:
-            return Found(self.point, t, search, len(search.trials), "exact")
+            return SearchResult(self.point, t, search, len(search.trials), "exact")
         point = self._landed(t)
         if not search.trials or search.trials[-1][0] != t:
             search.note(t, point.objective, search.objective)
-        return Found(point, t, search, len(search.trials), "exact")
+        return SearchResult(point, t, search, len(search.trials), "exact")
 
-    def _looking(self, search: Search) -> Callable[[float, int], float]:
-        """Return ``slope`` that logs what it looks at from the right."""
+    def _logged_slope(self, search: SearchLog) -> Callable[[float, int], float]:
+        """Return ``slope``, logging the steps at which it is computed from the right."""
 
         def slope(t: float, side: int) -> float:
             rise = self.slope(t, side)
@@ -165,7 +164,7 @@ class Line:
 
         return slope
 
-    def _moved(self, found: Found[float]) -> Found[Point]:
+    def _moved(self, found: SearchResult[float]) -> SearchResult[Point]:
         """Move to the step found, whose ``point`` is the loss there, if any."""
         there = 0.0 < found.t < np.inf
         return found.leading_to(self.move(found.t, found.point) if there else self.point)
@@ -182,19 +181,22 @@ class Line:
         return self.problem.scale * rise / h + self._penalty.ridge_product(self.d, self.d)
 
     def first_step(self) -> float:
-        """Return the step t at which a model of φ with the curvature of F at w is lowest, where -d is the
-        minimum-norm subgradient: dᵀd/dᵀ∇²F d. Where F is straight at w, or so nearly that a score would move
-        by more than ``ABSURD``, return :meth:`straight_step`."""
+        """Return the step t that minimizes a model of φ with the curvature of F at w: dᵀd/dᵀ∇²F d.
+
+        -d must be the minimum-norm subgradient. Return :meth:`straight_step` if F is straight at w, or so
+        nearly straight that a score would move by more than ``LARGEST_SCORE_MOVE``.
+        """
         curvature, squares = self.curvature(), float(self.d @ self.d)
-        if squares * self.delta.largest() < ABSURD * curvature:
+        if squares * self.delta.largest() < LARGEST_SCORE_MOVE * curvature:
             return squares / curvature
         return self.straight_step()
 
     def straight_step(self) -> float:
-        """Return the largest power of two at which φ has fallen by half of what its slope at 0 promises; 1
-        where φ does not fall. It stands for 1/K where F is straight, and K says nothing.
+        """Return the largest power of two at which φ decreases by half as much as its slope promises.
 
-        The search begins where a score moves by 1 or less, so that it depends on no unit of the features.
+        The slope is that at 0. Return 1 if φ does not decrease. This step replaces 1/K if F is linear, when K
+        carries no information. The search begins at a step that moves scores by at most 1, so that it does
+        not depend on units of features.
         """
         slope, reach = self.slope(), self.delta.largest()
         if not (slope < 0.0 and 0.0 < reach < math.inf):
@@ -226,7 +228,7 @@ class Line:
         drift = drift.settling(loss.settle(scores))
         if drift is None:
             scores = self.problem.design.scores(self._w, self.active)
-            drift = NONE._replace(settled=loss.settle(scores))
+            drift = NO_DRIFT._replace(settled=loss.settle(scores))
         sup = loss.subgradient_sup(scores, self.delta)
         return Point(self.problem, self.point.w, scores, residual=sup, active=self.active, drift=drift)
 
@@ -238,13 +240,13 @@ class Line:
                 self._w[part] += t * self.d[part]
         else:
             self._w = self._w + t * self.d
-            for lo in range(0, len(self.active), SCATTERED):
-                part = slice(lo, lo + SCATTERED)
+            for lo in range(0, len(self.active), SCATTERED_WRITES):
+                part = slice(lo, lo + SCATTERED_WRITES)
                 old.w[self.active.coordinates[part]] = self._w[part]
                 self.problem.pulse()
         design, active = self.problem.design, self.active
         drift = old.drift.after(self.problem, self._w, self.d, active, times=t)
         if drift is None or drift.updates >= REFRESH:
-            return design.scores(self._w, active), NONE
+            return design.scores(self._w, active), NO_DRIFT
         old.scores.move(t, self.delta)
         return old.scores, drift

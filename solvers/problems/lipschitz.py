@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..declare import param
+from ..linalg.scores import Scores
 from .problem import Problem
-from .scores import Scores
 
 #: Accuracy of the largest eigenvalue, and the factor by which it is raised: it is approached from below.
-TOL, MARGIN = 1e-4, 1.01
+EIGSH_TOL, LIPSCHITZ_MARGIN = 1e-4, 1.01
 
 
 def constant_param() -> str:
@@ -33,8 +33,12 @@ def block_constants(problem: Problem, constant: str) -> np.ndarray:
 
 
 def overall_constant(problem: Problem, constant: str) -> float:
-    """Return K of all weights: 1.01 times the largest eigenvalue of s Xᵀ diag(c) X by Lanczos, c the
-    curvature of the loss of each row; Σ_j K_j, with ‖X‖_F² for ‖X‖₂², for ``constant="paper"``."""
+    """Return the Lipschitz constant K of the gradient with respect to all weights, ridge included.
+
+    K is the ridge plus 1.01 times the largest eigenvalue of s Xᵀ diag(c) X, found by Lanczos iteration. Here
+    c is the curvature of the loss of each row. With ``constant="paper"`` K is the ridge plus Σ_j K_j, each
+    K_j taken without the ridge: the sum has ‖X‖_F² in place of ‖X‖₂².
+    """
     ridge = problem.penalty.ridge
     if constant == "paper":
         return float((block_constants(problem, constant) - ridge).sum()) + ridge
@@ -52,5 +56,5 @@ def overall_constant(problem: Problem, constant: str) -> float:
         largest = float(product(np.ones(1))[0])
     else:
         matrix, start = LinearOperator((d, d), product, dtype=float), np.random.default_rng(0).normal(size=d)
-        largest = float(eigsh(matrix, 1, which="LA", v0=start, tol=TOL, return_eigenvectors=False)[0])
-    return problem.scale * MARGIN * largest + ridge
+        largest = float(eigsh(matrix, 1, which="LA", v0=start, tol=EIGSH_TOL, return_eigenvectors=False)[0])
+    return problem.scale * LIPSCHITZ_MARGIN * largest + ridge

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..declare import Trait
-from .design import Design
+from ..linalg.design import Design
+from ..linalg.working_set import WorkingSet
 from .losses.loss import BoundLoss
 from .penalties import Penalty
-from .products.working_set import WorkingSet
 
 #: Weights that follow each other worked on between two pulses.
-PIECE = 200_000
+VECTOR_PIECE = 200_000
 
 
 class Objective:
@@ -30,7 +30,7 @@ class Objective:
 
     @property
     def smooth(self) -> bool:
-        """Tell whether the loss has a gradient; else its residual is that of one subgradient."""
+        """Return whether the loss has a gradient; else its residual is that of one subgradient."""
         return Trait.SMOOTH in self.loss.traits
 
     @property
@@ -39,23 +39,28 @@ class Objective:
         return self.design.size
 
     def pulse(self) -> None:
-        """Let the run pause or stop here: solvers call it between chunks of their own long loops."""
+        """Pause or stop here if the run is to: solvers call it between chunks of their own long loops."""
         self.design.pulse()
 
     def pieces(self, most: int | None = None) -> Iterator[slice]:
-        """Cut all weights into slices of whole rows, ``most`` weights (None: ``PIECE``) or one row, with a
-        pulse between one and the next: so a run can pause or stop within a long vector, and temporaries stay
-        in the cache."""
+        """Yield slices of whole rows that together cover all weights.
+
+        A slice has at most ``most`` weights (None: ``VECTOR_PIECE``), but at least one row. The pulse is
+        called between two slices, so that a run can pause or stop within a long vector. Temporaries of the
+        length of a slice stay in the cache.
+        """
         width = self.design.n_outputs
-        length = max((most or PIECE) // width, 1) * width
+        length = max((most or VECTOR_PIECE) // width, 1) * width
         for lo in range(0, self.size, length):
             if lo:
                 self.pulse()
             yield slice(lo, min(lo + length, self.size))
 
     def parts(self, active: WorkingSet | None, *of: np.ndarray) -> Iterator[tuple[Any, ...]]:
-        """Yield the penalty with vectors that have an entry a member of ``active`` (None: all weights): at
-        once, or a piece at a time where all are members."""
+        """Yield the penalty with vectors that have one entry per member of ``active`` (None: all weights).
+
+        Yield everything at once, or one piece at a time if all weights are members.
+        """
         if active is not None and not active.full:
             yield self.penalty.on(active.coordinates), *of
             return

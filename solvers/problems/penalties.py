@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compute.jit import kernel
 from ..declare import Declared, Trait, param
-from .row_norms import (
+from ..linalg.row_norms import (
     rows_prox,
     rows_subgradient,
     rows_value,
@@ -114,10 +114,10 @@ class Penalty(Declared):
 
     @property
     def smooth(self) -> bool:
-        """Tell whether the penalty has no kinks: by its strengths where it separates, else by its traits."""
+        """Return whether the penalty has no kinks: by its strengths if it separates, else by its traits."""
         if self.traits & (Trait.SEPARABLE | Trait.GROUP_SEPARABLE):
             return not any(self.row_norms)
-        return Trait.NO_KINKS in self.traits
+        return Trait.SMOOTH_PENALTY in self.traits
 
     def slope(self, w: np.ndarray, d: np.ndarray, side: int = 1) -> float:
         """Return the derivative of t -> λR(w + t d) at 0 from the right (``side`` 1) or from the left
@@ -132,9 +132,9 @@ class Penalty(Declared):
         return soft_threshold(v, step * self.l1)
 
     def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """Return the minimum-norm subgradient of the objective where its smooth part has gradient ``g``.
+        """Return the minimum-norm subgradient of the objective if its smooth part has gradient ``g``.
 
-        That is eq. (16) of Zhong et al. 2014, and the pseudo-gradient of Andrew and Gao 2007.
+        This is eq. (16) of Zhong et al. 2014, and the pseudo-gradient of Andrew and Gao 2007.
         """
         return min_norm_subgradient(w, g, self.l1)
 
@@ -143,8 +143,10 @@ class Penalty(Declared):
         return largest_violation(w, g, self.l1)
 
     def lam_max(self, g0: np.ndarray) -> float | None:
-        """Return the smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` there; None if there
-        is none."""
+        """Return the smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` at w = 0.
+
+        Return None if there is no such λ.
+        """
         return None
 
 
@@ -155,7 +157,7 @@ class NoPenalty(Penalty):
     id = "none"
     name = "None"
     summary = "no penalty"
-    traits = Penalty.traits | Trait.NO_RIDGE | Trait.NO_KINKS
+    traits = Penalty.traits | Trait.NO_RIDGE | Trait.SMOOTH_PENALTY
     sparse = False
     takes_lam = False
 
@@ -167,7 +169,7 @@ class L2(Penalty):
     id = "l2"
     name = "ℓ2 (ridge)"
     summary = "½‖w‖², keeps all weights small"
-    traits = Penalty.traits | Trait.RIDGE | Trait.NO_KINKS | Trait.ONE_NORM
+    traits = Penalty.traits | Trait.RIDGE | Trait.SMOOTH_PENALTY | Trait.SINGLE_NORM
     sparse = False
 
     @property
@@ -183,7 +185,7 @@ class L1(Penalty):
     name = "ℓ1"
     summary = "‖w‖₁, sets single weights to zero"
     paper = "Zhong et al. 2014, eq. (1)"
-    traits = Penalty.traits | Trait.NO_RIDGE | Trait.ONE_NORM
+    traits = Penalty.traits | Trait.NO_RIDGE | Trait.SINGLE_NORM
     sparse = True
 
     @property
@@ -275,6 +277,7 @@ class L1L2(RowPenalty):
     name = "ℓ1/ℓ2 (rows)"
     summary = "Σ_j ‖W_j‖₂, sets whole features to zero"
     paper = "Blondel et al. 2013, eq. (2)"
+    traits = RowPenalty.traits | Trait.ROW_NORM
 
     @property
     def row_norms(self) -> tuple[float, float, float]:

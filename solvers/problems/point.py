@@ -1,4 +1,4 @@
-"""What is known at one w."""
+"""Points: the quantities of a problem at one w."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .losses.envelope import TIE
+from ..linalg.scores import Scores
+from ..linalg.working_set import WorkingSet
+from .losses.envelope import TIE_TOL
 from .objective import Objective
-from .products.working_set import WorkingSet
-from .scores import Scores
 
 #: Incremental updates of the scores after which they are computed afresh, against drift.
 REFRESH = 50
@@ -21,9 +21,11 @@ DRIFTED = 100.0
 
 
 class Drift(NamedTuple):
-    """How far scores Z may be from A w after so many ``updates`` since they were last computed from w:
-    ``rounding`` bounds the norm of the error that rounding may have made, as :func:`rounding_of_sums` counts
-    it; ``settled`` is the most by which scores have been moved onto kinks."""
+    """A bound of ‖Z - A w‖ for scores Z, and the number of ``updates`` since Z was last computed from w.
+
+    ``rounding`` bounds the norm of the rounding error, as :func:`rounding_of_sums` counts it. ``settled``
+    bounds the distance by which scores have been moved onto kinks.
+    """
 
     updates: int = 0
     rounding: float = 0.0
@@ -39,9 +41,11 @@ class Drift(NamedTuple):
         moved: WorkingSet | None = None,
         times: float = 1.0,
     ) -> Drift | None:
-        """Return the drift once scores are updated by those of a ``step``, ``times`` as long, to ``w``; None
-        where it is time to compute them afresh. The weights are members of ``active``, those of the step of
-        ``moved``, if others."""
+        """Return the drift after the scores of ``times`` a ``step``, which leads to ``w``, have been added.
+
+        Return None if the scores have to be recomputed. ``w`` is given on the members of ``active``, and the
+        step on those of ``moved``, which defaults to ``active``.
+        """
         unit = rounding_of_sums(problem)
         there = unit * problem.design.reach(w, active)
         travelled = unit * abs(times) * problem.design.reach(step, active if moved is None else moved)
@@ -50,14 +54,17 @@ class Drift(NamedTuple):
         return None if rounding > DRIFTED * there else longer
 
     def settling(self, by: float) -> Drift | None:
-        """Return the drift once scores are moved ``by`` so much onto kinks; None where that would be more
-        than what makes them tie, and it is time to compute them afresh."""
+        """Return the drift after scores have been moved onto kinks by at most ``by``.
+
+        Return None if all such moves together exceed ``TIE_TOL``, the distance within which scores tie: then
+        the scores have to be recomputed.
+        """
         settled = self.settled + by
-        return None if settled > TIE else self._replace(settled=settled)
+        return None if settled > TIE_TOL else self._replace(settled=settled)
 
 
 #: Of scores just computed.
-NONE = Drift()
+NO_DRIFT = Drift()
 
 
 def rounding_of_sums(problem: Objective) -> float:
@@ -68,7 +75,7 @@ def rounding_of_sums(problem: Objective) -> float:
 
 
 class Point:
-    """What is known at one w, each quantity computed at most once; :meth:`Problem.at` makes one.
+    """The quantities at one w, each computed at most once; :meth:`Problem.at` returns a point.
 
     Parameters
     ----------
@@ -79,15 +86,15 @@ class Point:
     scores : Scores
         A w.
     loss : float, optional
-        s L(A w), where it is known.
+        s L(A w), if it is known.
     residual : Scores, optional
-        ∂L/∂(A w), where it is known.
+        ∂L/∂(A w), if it is known.
     gradient : array, (weights,), optional
-        The gradient of the smooth part, where it is known.
+        The gradient of the smooth part, if it is known.
     active : WorkingSet, optional
-        A working set outside which w is zero; None where nothing is known.
+        A working set outside which w is zero; None if no such set is known.
     drift : Drift
-        What updates may have added to the scores since they were computed from w.
+        A bound of the error that updates have added to the scores since they were computed from w.
 
     Notes
     -----
@@ -114,7 +121,7 @@ class Point:
         residual: Scores | None = None,
         gradient: np.ndarray | None = None,
         active: WorkingSet | None = None,
-        drift: Drift = NONE,
+        drift: Drift = NO_DRIFT,
     ) -> None:
         #: a :class:`.problem.Problem`, a class that knows this one
         self.problem: Any = problem
@@ -144,18 +151,20 @@ class Point:
         """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights
         (kept). Where the loss has kinks it is one subgradient."""
         if active is not None and not active.full:
-            return self.pulled_back(self.residual, active)
+            return self.adjoint_gradient(self.residual, active)
         if self._gradient is None:
             if self._known is None:
-                self._gradient = self.pulled_back(self.residual)
+                self._gradient = self.adjoint_gradient(self.residual)
             else:
                 self._gradient = self._known.copy()  # it is shared with other points
                 self.problem.design.touched += self.problem.design.cost(None)  # a pass, whoever made it
         return self._gradient
 
-    def pulled_back(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
-        """Return s Aᵀ ``residual`` + ridge w, which is a subgradient where ``residual`` is one of the loss:
-        on ``active``, or of all weights."""
+    def adjoint_gradient(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
+        """Return s Aᵀ ``residual`` + ridge w on ``active``, or on all weights.
+
+        It is a subgradient of the smooth part if ``residual`` is a subgradient of the loss.
+        """
         part = None if active is None or active.full else active
         g = self.problem.design.adjoint(residual, part)
         if self.problem.scale != 1.0:
@@ -180,15 +189,19 @@ class Point:
         return unit * own + problem.scale * off * (length + 2.0 * m * off)
 
     def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
-        """Return ∂²/∂w_j² of the smooth part, an entry a member of ``active``; with
-        ``Trait.DIAGONAL_HESSIAN`` or ``Trait.HESSIAN``. Within an instance, scores that move together count
-        as if each moved alone."""
+        """Return ∂²/∂w_j² of the smooth part, one entry per member of ``active``.
+
+        The loss must have ``Trait.DIAGONAL_HESSIAN`` or ``Trait.HESSIAN``. Scores of an instance that move
+        together count as if each moved separately.
+        """
         problem, h = self.problem, self.problem.loss.second_derivatives(self.scores, self.residual)
         return problem.scale * problem.design.adjoint_of_squares(h, active) + problem.penalty.ridge
 
     def violation(self) -> float:
-        """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights; nan
-        where the loss has no gradient, since one subgradient does not tell it."""
+        """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights.
+
+        Return nan if the loss has no gradient, since one subgradient does not determine the violation.
+        """
         if not self.problem.smooth:
             return math.nan
         pieces = self.problem.parts(None, self.w, self.gradient())

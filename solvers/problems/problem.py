@@ -16,26 +16,26 @@ import numpy as np
 
 from ..compute.blas import one_blas_thread
 from ..compute.jit import compile_clock
+from ..compute.source_digest import source_digest
 from ..compute.team import Team
 from ..declare import parameters
-from .design import Design
+from ..linalg.design import Design
+from ..linalg.scores import Scores
+from ..linalg.working_set import WorkingSet
 from .line import Line
 from .losses.loss import BoundLoss
 from .metrics.followed import Examples
 from .objective import Objective
 from .penalties import Penalty
 from .point import REFRESH, Point
-from .products.working_set import WorkingSet
-from .scores import Scores
-from .sources import source_digest
 from .weight_names import Names
 
 #: Instances of a tiny problem.
-FEW = 16
+TINY_INSTANCES = 16
 #: Units of rounding of the terms of the gradient at zero below which a violation says nothing.
 NOISE = 100 * sys.float_info.epsilon
 #: Weights up to which the gradient at zero is kept, for other penalties and other λ.
-KEPT = 10_000_000
+KEPT_WEIGHTS = 10_000_000
 
 
 class Problem(Objective):
@@ -104,24 +104,26 @@ class Problem(Objective):
 
     @property
     def lam_max(self) -> float | None:
-        """Return the smallest λ at which w = 0 is optimal; None where there is none, or no gradient to tell
-        it."""
-        return self._here.lam_max
+        """Return the smallest λ at which w = 0 is optimal; return None without such a λ or a gradient."""
+        return self._at_zero.lam_max
 
     @property
     def noise(self) -> float:
-        """Return the violation that rounding alone may make: units of rounding of the sum of |x_ij G_ic| over
-        rows, G the residual at w = 0, by its bound ‖x_j‖‖G‖. The sum of x_ij G_ic may cancel to nothing."""
-        return self._here.noise
+        """Return the violation that rounding alone may cause, G being the residual at w = 0.
+
+        It is some units of rounding of the sum of |x_ij G_ic| over rows, bounded by ‖x_j‖‖G‖. The sum of
+        x_ij G_ic itself may cancel to nothing.
+        """
+        return self._at_zero.noise
 
     @property
-    def _here(self) -> _Zero:
-        """Return what holds at w = 0, computed at the first use."""
+    def _at_zero(self) -> _Zero:
+        """Return the quantities at w = 0, computed at the first use."""
         if self._zero.value is None:
-            self._zero.value = self._look_at_zero()
+            self._zero.value = self._compute_at_zero()
         return self._zero.value
 
-    def _look_at_zero(self) -> _Zero:
+    def _compute_at_zero(self) -> _Zero:
         if self._gradient.value is None:
             began, touched = compile_clock.net()[1], self.design.touched
             point = self.at()
@@ -133,7 +135,7 @@ class Problem(Objective):
                 self.design.expect(g0)
             self.design.touched = touched
             self._gradient.seconds += compile_clock.net()[1] - began
-            if self.size <= KEPT:
+            if self.size <= KEPT_WEIGHTS:
                 self._gradient.value = g0, noise
         else:
             g0, noise = self._gradient.value
@@ -144,17 +146,18 @@ class Problem(Objective):
 
     @property
     def setup_seconds(self) -> float:
-        """Return the CPU seconds that it took to make the problem, and the gradient at w = 0 where it was
-        needed."""
+        """Return the CPU seconds spent on the problem's set-up, with those of the gradient at w = 0 if it
+        was needed."""
         return self._setup_seconds + self._gradient.seconds
 
-    def took(self, seconds: float) -> None:
-        """Set the CPU seconds that making the problem took so far, the gradient at w = 0 included."""
-        self._setup_seconds = seconds - self._gradient.seconds
+    def add_setup_seconds(self, seconds: float) -> None:
+        """Add CPU seconds in which the problem was made; those of the gradient at w = 0, which are in them,
+        are counted apart."""
+        self._setup_seconds += seconds - self._gradient.seconds
 
     @property
     def lam(self) -> float | None:
-        """Return λ; None for the empty penalty."""
+        """Return λ; return None for the empty penalty."""
         return self.penalty.lam if self.penalty.takes_lam else None
 
     @property
@@ -174,14 +177,17 @@ class Problem(Objective):
 
     @property
     def lasting(self) -> bool:
-        """Tell whether the key will mean this problem in another process too: loss and penalty have
+        """Return whether the key will mean this problem in another process too: loss and penalty have
         sources."""
         kinds = type(self.loss.declared), self.loss.formula, type(self.penalty)
         return all(source_digest(kind) is not None for kind in kinds)
 
     def identity(self) -> dict[str, Any]:
-        """Collect what the key hashes: data, seed and scale; loss and penalty with hyper-parameters and
-        digests of their sources; λ."""
+        """Collect the parts of the key that are hashed.
+
+        These are data, seed, scale, λ, and loss and penalty with hyper-parameters and digests of their
+        sources.
+        """
         return {
             **{k: self._about.get(k) for k in ("dataset", "options", "seed")},
             "digest": self._digest(),
@@ -191,8 +197,8 @@ class Problem(Objective):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return the line of type "problem" that ``--json`` prints and traces carry. Parameters of loss and
-        penalty are in it where they differ from the defaults."""
+        """Return the line of type "problem" that ``--json`` prints and traces carry. It has those
+        parameters of loss and penalty that differ from the defaults."""
         params = {"loss_params": _chosen(self.loss.declared), "penalty_params": _chosen(self.penalty)}
         return {
             "type": "problem",
@@ -224,8 +230,10 @@ class Problem(Objective):
         return other
 
     def with_threads(self, threads: int) -> Problem:
-        """Return a copy whose products are shared by so many threads (data and products shared); its results
-        are the same, bit by bit."""
+        """Return a copy that computes products on ``threads`` threads; data and products are shared.
+
+        The results of the copy equal those of the problem bit by bit.
+        """
         other = self.with_pulse(self.pulse)
         other.design.team = Team(threads)
         other.loss = self.loss.attached(other.team, self.pulse)
@@ -244,7 +252,7 @@ class Problem(Objective):
     def in_variables(self, design: Design, penalty: Penalty) -> Problem:
         """Return a copy of the problem in other variables, in which ``design`` computes the same scores, and
         ``penalty`` the same penalty. What rounding makes of a violation is taken over from this problem."""
-        other, here = copy.copy(self), self._here
+        other, here = copy.copy(self), self._at_zero
         other.design, other.penalty, other.start = design, penalty.over(design.n_outputs), None
         other._gradient, other._zero = _Shared(), _Shared()
         other._zero.value = here
@@ -253,7 +261,7 @@ class Problem(Objective):
     def tiny(self) -> Problem:
         """Make a problem of the first few instances, with the same data types: enough to compile every
         kernel, while a solver that finds nothing to do would end before it needs them."""
-        loss, rows = self.loss.first(FEW, int(self.design.edges[1]))
+        loss, rows = self.loss.first(TINY_INSTANCES, int(self.design.edges[1]))
         design = self.design.head(rows)
         tiny = Problem(design, loss, self.penalty, average=self.average, start=self.start)
         if tiny.lam_max:
@@ -276,30 +284,36 @@ class Problem(Objective):
     def violation_at_zero(self) -> float:
         """Return the largest entry (or block norm) of the minimum-norm subgradient at w = 0; nan without a
         gradient."""
-        return self._here.violation
+        return self._at_zero.violation
 
     def aim(self, tol: float) -> float:
-        """Return the violation that counts as none: ``tol`` times that at w = 0, or what rounding alone makes
-        of it where that is more (near λ_max, where the violation at w = 0 is next to nothing)."""
-        return max(tol * self._here.violation, self.noise)
+        """Return the violation that counts as none: ``tol`` times that at w = 0, or its rounding error.
+
+        The larger of the two counts.
+
+        The rounding error is larger near λ_max, where the violation at w = 0 is next to nothing.
+        """
+        return max(tol * self._at_zero.violation, self.noise)
 
     def dual_norm(self, g: np.ndarray) -> float | None:
-        """Return the smallest λ at which w = 0 is optimal for the gradient ``g`` there; None if there is
-        none."""
+        """Return the smallest λ at which w = 0 is optimal for the gradient ``g`` at w = 0, or None."""
         parts = (self.penalty.lam_max(g[part]) for part in self.pieces())
         known = [lam for lam in parts if lam is not None]
         return max(known) if known else None
 
     def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return views of flat weights: W (n_features x n_outputs), and the rest: transitions, from x to,
-        and, where a chain has ends, a row of those from the begin state and one of those to the end state."""
+        """Return views of flat weights: W (n_features x n_outputs), and the transitions (from x to).
+
+        If a chain has ends, there follow a row of transitions from the begin state and one of those to the
+        end state.
+        """
         W, tail = self.design.split(w)
         return W, tail.reshape(-1, self.loss.n_outputs) if tail.size else tail
 
     def at(self, w: np.ndarray | None = None) -> Point:
         """Return the point at ``w`` (None: ``start`` if there is one, else zero), which owns a copy of it."""
         w = self.start if w is None else w
-        if w is None:  # nothing of a vector that may be huge is looked at
+        if w is None:  # a vector that may be huge is not read
             none = self.design.working_set(np.zeros(0, dtype=np.int64))
             scores = self.design.scores(np.zeros(0), none)
             known = self._gradient.value  # made once, as λ_max is
@@ -311,8 +325,7 @@ class Problem(Objective):
         return Point(self, w, self.design.scores(w))
 
     def moved(self, point: Point, w: np.ndarray) -> Point:
-        """Return the point at ``w``, its scores updated from those of ``point`` where that touches less of
-        X."""
+        """Return the point at ``w``; update its scores from those of ``point`` if that touches less of X."""
         changed, nonzero = self.where(np.not_equal, w, point.w), self.support(w)
         if point.drift.updates < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
             change = changed.take(w) - changed.take(point.w)
@@ -323,8 +336,8 @@ class Problem(Objective):
         return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
 
     def where(self, holds: Callable[..., np.ndarray], *of: np.ndarray) -> WorkingSet:
-        """Apply ``holds`` to vectors over all weights, a piece at a time, and return the weights where it is
-        true."""
+        """Apply ``holds`` to vectors over all weights, one piece at a time, and return the weights for which
+        it is true."""
         found = [part.start + np.flatnonzero(holds(*(v[part] for v in of))) for part in self.pieces()]
         coordinates = np.concatenate(found)
         return self.design.working_set(coordinates if coordinates.size < self.size else None)
@@ -338,7 +351,7 @@ class Problem(Objective):
         return self.vector(lambda w, g: self.penalty.prox(w - step * g, step), w, g)
 
     def line(self, point: Point, d: np.ndarray, active: WorkingSet | None = None) -> Line:
-        """Return f along w + t d, where ``d`` has one entry a member of ``active`` (None: all weights)."""
+        """Return f along w + t d; ``d`` has one entry per member of ``active`` (None: all weights)."""
         return Line(point, d, active or self.design.working_set())
 
     @property
@@ -358,7 +371,7 @@ class Problem(Objective):
         return loss.metric(scores)
 
     def examples(self) -> Examples:
-        """Return a few instances of the test part, or of the training part where there is no other."""
+        """Return a few instances of the test part, or of the training part if there is no test part."""
         return self._examples()
 
     def train_metric(self, point: Point) -> float:
@@ -376,9 +389,10 @@ class _Zero(NamedTuple):
 
 
 class _Shared:
-    """A value that copies of a problem share once one of them has made it, and the CPU seconds it took.
+    """A value that all copies of a problem share once one copy has computed it, and its CPU seconds.
 
-    Two runs that need it at the same time both compute it: with a lock, a paused run would hold up the other.
+    Two runs that need the value at the same time both compute it. With a lock, a paused run would block the
+    other.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""All subgradients of f at a point, which differ only in what tied instances contribute."""
+"""All subgradients of f at a point, which differ only in the contributions of tied instances."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compute.lazy import lazy
+from ..linalg.scores import Scores
 from .losses.loss import BoundLoss
 from .point import Point
-from .scores import Scores
 
 #: Entries of tied rows, times outputs, up to which products with them are done in one go.
 AT_ONCE = 1_000_000
 #: Share of the entries of X in tied rows from which products with all of X are as fast.
-MOST = 0.25
+MOST_COMBINATIONS = 0.25
 
 
 class Subdifferential:
-    """∂f(w) = s Aᵀ∂L(A w) + ridge w of a loss with ``Trait.SLOPES`` and a penalty without kinks.
+    """∂f(w) = s Aᵀ∂L(A w) + ridge w of a loss with ``Trait.DIRECTIONAL_DERIVATIVE`` and a smooth penalty.
 
-    ``g`` is the member for the ``residual`` given, or any one. The others differ from it by s AᵀΔ, where Δ is
-    zero but for the rows of tied instances: to find the member that is largest along a direction costs
-    two products with these rows of X alone. Valid until the point moves.
+    ``g`` is the member for the ``residual`` given, or any member. All others differ from it by s AᵀΔ, where Δ
+    is zero except in the rows of tied instances. So the member that is largest along a direction costs only
+    two products with these rows of X. A subdifferential is valid until the point moves.
     """
 
     def __init__(self, point: Point, residual: Scores | None = None) -> None:
         self.point, self.problem = point, point.problem
         self.residual = point.residual if residual is None else residual
-        self.g = point.gradient() if residual is None else self.point.pulled_back(residual)
+        self.g = point.gradient() if residual is None else self.point.adjoint_gradient(residual)
 
     @lazy
     def ties(self) -> np.ndarray:
@@ -36,7 +36,7 @@ class Subdifferential:
 
     @lazy
     def single(self) -> bool:
-        """Tell whether f is differentiable here, so that ``g`` is the gradient."""
+        """Return whether f is differentiable here, so that ``g`` is the gradient."""
         if self.point.scores.at_hand:
             return self.ties.size == 0
         return self.problem.loss.count_ties(self.point.scores) == 0
@@ -52,7 +52,7 @@ class Subdifferential:
             residual = loss.subgradient_sup(self.point.scores, delta)
             ridge = self.problem.penalty.ridge_product(self.point.w, p)
             slope = self.problem.scale * residual.dot(delta) + ridge
-            return self.point.pulled_back(residual), slope
+            return self.point.adjoint_gradient(residual), slope
         (X, transposed), tail = products, self.point.scores.tail
         here = Scores(self.point.scores.Z[rows], tail)
         ahead = Scores(X @ p.reshape(X.shape[1], -1), np.zeros_like(tail))
@@ -63,13 +63,16 @@ class Subdifferential:
 
     @lazy
     def _tied(self) -> tuple[BoundLoss, np.ndarray | slice, tuple[sp.csr_array, sp.csr_array] | None]:
-        """Return the loss of the tied instances, the rows of X they take, and these, also transposed; all
-        of the loss and None where they are so many that products with X are as fast, or not at hand."""
+        """Return the loss of the tied instances, the indices of their rows of X, and the rows themselves.
+
+        The rows are given as they are and transposed. Return the whole loss, a full slice and None if the
+        rows are elsewhere, or so many that products with X are as fast.
+        """
         problem, whole = self.problem, (self.problem.loss, slice(None), None)
         if not self.point.scores.at_hand or 4 * self.ties.size > problem.loss.n_instances:
             return whole
         loss, rows = problem.loss.subset(self.ties)
         X = problem.design.by_rows().some(rows, problem.design.n_features)
-        if X.nnz > MOST * problem.design.nnz or X.nnz * problem.design.n_outputs > AT_ONCE:
+        if X.nnz > MOST_COMBINATIONS * problem.design.nnz or X.nnz * problem.design.n_outputs > AT_ONCE:
             return whole
         return loss, rows, (X, X.T.tocsr())

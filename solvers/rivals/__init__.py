@@ -1,1 +1,1 @@
-"""Other people's programs as solvers: who runs them, how they are watched, and one file for each of them."""
+"""External programs as solvers: their processes, the modes of observing them, and a file for each."""

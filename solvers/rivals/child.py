@@ -1,4 +1,4 @@
-"""What runs in the process of a foreign program, which :mod:`.process` starts.
+"""The main function of an external program's process, which :mod:`.process` starts.
 
 It reads frames from its standard input and writes them to what was its standard output, which programs are
 kept from. It ends with the process that has started it.
@@ -18,15 +18,15 @@ from dataclasses import fields
 from typing import IO, cast
 
 from ..compute.blas import one_blas_thread
-from .foreign import Task, Tell
+from .callback_generator import Cancelled
+from .external_solver import IterateReporter, Task
 from .process import Frame, read, write
-from .turns import Left
 
 Frames = queue.SimpleQueue
 
 
 def listen(orders: Frames) -> None:
-    """Take in orders; end the process with the one that gives them."""
+    """Read orders into a queue; end the process when their sender ends."""
     stdin = cast(io.BufferedIOBase, sys.stdin.buffer)
     try:
         while True:
@@ -36,16 +36,16 @@ def listen(orders: Frames) -> None:
 
 
 def solve(order: Frame, answers: IO[bytes], orders: Frames) -> None:
-    """Advance one program to its end, or until it is left."""
+    """Advance one program to its end, or until it is cancelled."""
     os.environ.update(order["environment"])
     try:
         cls = getattr(importlib.import_module(order["module"]), order["name"])
         solver, task = cls(**order["params"]), Task(**{f.name: order[f.name] for f in fields(Task)})
         solver.load(task)
         with one_blas_thread():
-            said = solver.advance(task, Tell(answers, orders))
-    except Left:
-        said = "left"
+            said = solver.advance(task, IterateReporter(answers, orders))
+    except Cancelled:
+        said = "cancelled"
     except MemoryError:
         return write(answers, failed="out of memory: take a smaller problem")
     except (Exception, SystemExit) as error:
@@ -54,7 +54,7 @@ def solve(order: Frame, answers: IO[bytes], orders: Frames) -> None:
 
 
 def main() -> None:
-    """Do what is ordered until nobody orders any more."""
+    """Execute orders until their sender ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")

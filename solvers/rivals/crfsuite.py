@@ -1,9 +1,10 @@
 """CRFsuite's training algorithms for linear chains, by python-crfsuite.
 
-CRFsuite minimizes Σ_i L_i + c₁‖w‖₁ + c₂‖w‖²: with strengths a of ‖w‖₁ and b of ½‖w‖², and s for the sum or
-the mean, our f is s times that with c₁ = a/s and c₂ = b/(2s). Its features are our weights one to one: an
-attribute with its value for each feature of a token, and all pairs of attributes and labels, and of labels.
-It has no begin and end states: where our chains have, first and last tokens have an attribute more.
+CRFsuite minimizes Σ_i L_i + c₁‖w‖₁ + c₂‖w‖²: our f is s times that with c₁ = a/s and c₂ = b/(2s). The
+strengths of ‖w‖₁ and ½‖w‖² are a and b, and s is that of the sum or the mean. Its features are our weights
+one to one: an attribute with its value for each feature of a token, and all pairs of attributes and labels,
+and of labels. It has no begin and end states: where our chains have, first and last tokens have an attribute
+more.
 """
 
 from __future__ import annotations
@@ -17,33 +18,33 @@ from typing import IO, Any
 import numpy as np
 
 from ..declare import Trait, param, random_seed
-from ..methods.usual import tol_param
+from ..methods.common_params import tol_param
 from ..problems.problem import Problem
-from .foreign import Foreign, Task, Tell
-from .watched import ANEW, growing
+from .external_solver import ExternalSolver, IterateReporter, Task
+from .observation_mode import RERUN, growing_lengths
 
 #: Messages that begin the work of each algorithm; before them features are listed and steps calibrated.
-BEGINS = {
+CRFSUITE_BEGINS = {
     "lbfgs": "L-BFGS optimization",
     "l2sgd": "***** Epoch #1 ",
     "ap": "Averaged perceptron",
     "pa": "Passive Aggressive",
     "arow": "Adaptive Regularization",
 }
-ENDS = "Total seconds required for training"
+CRFSUITE_ENDS = "Total seconds required for training"
 #: All pairs are features, also those whose values sum up to less than zero: it leaves those out by default.
 ALL_PAIRS = {"feature.possible_states": 1, "feature.possible_transitions": 1, "feature.minfreq": -1e30}
 #: Words of a model's head: numbers of names, and where its parts begin.
-N_LABELS, N_ATTRIBUTES, FEATURES, LABELS, ATTRIBUTES = range(5, 10)
+N_LABELS, N_ATTRIBUTES, FEATURES_AT, LABELS_AT, ATTRIBUTES_AT = range(5, 10)
 #: An entry of the features, and of the names, which all have the same length here.
-FEATURE = np.dtype([("type", "<u4"), ("from", "<u4"), ("to", "<u4"), ("weight", "<f8")])
-NAME = np.dtype([("id", "<u4"), ("size", "<u4"), ("name", "S9")])
+FEATURE_ENTRY = np.dtype([("type", "<u4"), ("from", "<u4"), ("to", "<u4"), ("weight", "<f8")])
+NAME_ENTRY = np.dtype([("id", "<u4"), ("size", "<u4"), ("name", "S9")])
 #: Bytes before the first entry.
 BEFORE_FEATURES, BEFORE_NAMES = 12, 24 + 256 * 8
 
 
 @dataclass(frozen=True)
-class CRFsuite(Foreign):
+class CRFsuite(ExternalSolver):
     """L-BFGS, which is OWL-QN where there is ‖w‖₁, stochastic gradients with a ridge, and three algorithms
     without a penalty that minimize errors, not f: averaged perceptron, passive aggressive (PA-I) and AROW.
     It shows no weights on the way, and starts from zero."""
@@ -55,12 +56,12 @@ class CRFsuite(Foreign):
     program = "CRFsuite"
     modules = ("pycrfsuite",)
     needs = Trait.CHAINS | Trait.SEPARABLE
-    watched = ANEW
+    observation_mode = RERUN
     takes_start = False
     dense_vectors = 24
 
     algorithm: str = param(
-        "lbfgs", "CRFsuite's name of it", choices=tuple(BEGINS), title="training algorithm"
+        "lbfgs", "CRFsuite's name of it", choices=tuple(CRFSUITE_BEGINS), title="training algorithm"
     )
     memory: int = param(6, "pairs (s, y) kept by lbfgs, num_memories", low=1, high=1000, title="pairs m")
     tol: float = tol_param()
@@ -88,16 +89,16 @@ class CRFsuite(Foreign):
         """Import; CRFsuite takes features by name, not X."""
         import pycrfsuite  # noqa: F401
 
-    def advance(self, task: Task, tell: Tell) -> str:
-        trainer = trainer_of(self.algorithm, tell)
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        trainer = trainer_of(self.algorithm, report)
         trainer.set_params(ALL_PAIRS | self.settings(task))
         append(trainer, task)
         with tempfile.TemporaryFile() as file:
-            for n in growing():
+            for n in growing_lengths():
                 ctypes.CDLL(None).srand(self.seed + 1)  # so that a longer run begins like a shorter one
                 trainer.set("max_iterations", n)
                 trainer.train(f"/dev/fd/{file.fileno()}")
-                tell(n, weights(file, task))
+                report(n, weights(file, task))
                 if trainer.iterations < n:
                     return trainer.said or "its own tolerance is met"
         raise AssertionError
@@ -111,19 +112,21 @@ class CRFsuite(Foreign):
         return {"c2": repr(c2), "delta": self.tol} if self.algorithm == "l2sgd" else {}
 
 
-def trainer_of(algorithm: str, tell: Tell) -> Any:
-    """Return a trainer that sets the clock to its work alone, and keeps from its log the number of
-    iterations, the last loss and why it ended."""
+def trainer_of(algorithm: str, report: IterateReporter) -> Any:
+    """Return a trainer that sets the clock to its work alone.
+
+    From its log it keeps the number of iterations, the last loss and why it ended.
+    """
     from pycrfsuite import BaseTrainer
 
     class Trainer(BaseTrainer):
         iterations, loss, said = 0, float("nan"), ""
 
         def message(self, message: str) -> None:
-            if message.startswith(BEGINS[algorithm]):
-                tell.begin()
-            if message.startswith(ENDS):
-                tell.end()
+            if message.startswith(CRFSUITE_BEGINS[algorithm]):
+                report.begin()
+            if message.startswith(CRFSUITE_ENDS):
+                report.end()
             if message.startswith(("***** Iteration #", "***** Epoch #")):
                 self.iterations = int(message.split()[2][1:])
             if message.startswith("Loss: "):
@@ -135,7 +138,7 @@ def trainer_of(algorithm: str, tell: Tell) -> Any:
 
 
 def append(trainer: Any, task: Task) -> None:
-    """Give a trainer the sequences: features and labels by their numbers, as names of eight digits."""
+    """Pass the sequences to a trainer: features and labels by their numbers, as names of eight digits."""
     *attributes, at_begin, at_end = [b"%08d" % j for j in range(task.n_features + 2)]
     labels = [f"{c:08d}" for c in range(task.n_outputs)]
     starts, values = task.starts.tolist(), task.values
@@ -153,7 +156,7 @@ def append(trainer: Any, task: Task) -> None:
 
 
 def has_ends(task: Task) -> bool:
-    """Tell whether the chains have begin and end states."""
+    """Return whether the chains have begin and end states."""
     return task.size > (task.n_features + task.n_outputs) * task.n_outputs
 
 
@@ -162,14 +165,14 @@ def weights(file: IO[bytes], task: Task) -> np.ndarray:
     file.seek(0)
     model = file.read()
     head = np.frombuffer(model, "<u4", 12).tolist()
-    (n_weights,) = np.frombuffer(model, "<u4", 1, head[FEATURES] + 8).tolist()
-    found = np.frombuffer(model, FEATURE, n_weights, head[FEATURES] + BEFORE_FEATURES)
+    (n_weights,) = np.frombuffer(model, "<u4", 1, head[FEATURES_AT] + 8).tolist()
+    found = np.frombuffer(model, FEATURE_ENTRY, n_weights, head[FEATURES_AT] + BEFORE_FEATURES)
 
     def names(number: int, offset: int) -> np.ndarray:
-        return np.frombuffer(model, NAME, number, offset + BEFORE_NAMES)["name"].astype(np.int64)
+        return np.frombuffer(model, NAME_ENTRY, number, offset + BEFORE_NAMES)["name"].astype(np.int64)
 
-    features = names(head[N_ATTRIBUTES], head[ATTRIBUTES])
-    labels = names(head[N_LABELS], head[LABELS])
+    features = names(head[N_ATTRIBUTES], head[ATTRIBUTES_AT])
+    labels = names(head[N_LABELS], head[LABELS_AT])
     w, d, m = np.zeros(task.size), task.n_features, task.n_outputs
     W = w.reshape(-1, m)
     state, pair = found[found["type"] == 0], found[found["type"] == 1]

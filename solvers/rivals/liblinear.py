@@ -13,10 +13,10 @@ from itertools import count
 import numpy as np
 
 from ..declare import Trait, param
-from ..methods.usual import tol_param
+from ..methods.common_params import tol_param
 from ..problems.problem import Problem
-from .foreign import Foreign, Task, Tell, signs
-from .watched import ANEW
+from .external_solver import ExternalSolver, IterateReporter, Task, signs
+from .observation_mode import RERUN
 
 #: Solvers by the squared hinge or the logistic loss, and by the penalty; the first is liblinear's own choice.
 TYPES = {
@@ -26,11 +26,11 @@ TYPES = {
     ("multitask-squared-hinge", "l1"): ("5",),
 }
 #: Factor between two tolerances.
-FACTOR = 0.25
+TOL_FACTOR = 0.25
 
 
 @dataclass(frozen=True)
-class Liblinear(Foreign):
+class LiblinearSolver(ExternalSolver):
     """A solver of liblinear by its number: 0 and 2 trust regions, 1 and 7 dual coordinate descent, 5 and 6
     coordinate descent and newGLMNET for ‖w‖₁. Iteration n of the record is the run with tolerance 4⁻ⁿ."""
 
@@ -40,8 +40,8 @@ class Liblinear(Foreign):
     paper = "Fan, Chang, Hsieh, Wang and Lin 2008"
     program = "liblinear"
     modules = ("liblinear.liblinearutil",)
-    needs = Trait.SMOOTH | Trait.MARGINS | Trait.ONE_NORM
-    watched = ANEW
+    needs = Trait.SMOOTH | Trait.MARGINS | Trait.SINGLE_NORM
+    observation_mode = RERUN
     takes_start = False
 
     type: str = param(
@@ -58,19 +58,19 @@ class Liblinear(Foreign):
             )
         return super().refuses(problem)
 
-    def advance(self, task: Task, tell: Tell) -> str:
+    def advance(self, task: Task, report: IterateReporter) -> str:
         from liblinear.liblinearutil import train  # pyright: ignore[reportMissingImports] (an extra)
 
         number = TYPES[task.loss, "l1" if task.l1 else "l2"][0] if self.type == "auto" else self.type
         for n in count():
-            eps = FACTOR**n
+            eps = TOL_FACTOR**n
             columns = []
             for y in signs(task):
                 ctypes.CDLL(None).srand(1)  # so that the same run is the same again
                 model = train(y.astype(float), task.X, f"-s {number} -c {task.C!r} -e {eps!r} -q")
                 w = np.ctypeslib.as_array(model.w, (task.n_features,)).copy()
                 columns.append(w if model.get_labels()[0] == 1 else -w)
-            tell(n + 1, np.array(columns).T)
+            report(n + 1, np.array(columns).T)
             if eps <= self.tol:
                 break
         return f"tolerance {eps:.2g} is met"

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 #: The version whose private parts the rivals use.
-KNOWN = "1.9"
+CHECKED_VERSION = "1.9"
 
 
 def package_folder() -> Path:
@@ -61,5 +61,5 @@ def changed(part: str) -> str:
     """Return the refusal of a rival that uses ``part``, the end of a sentence that begins with the rival."""
     return (
         f"uses {part}, which is private to scikit-learn and has changed in {version('scikit-learn')}: "
-        f"install scikit-learn {KNOWN}"
+        f"install scikit-learn {CHECKED_VERSION}"
     )

@@ -1,4 +1,4 @@
-"""Processes in which foreign programs work, as seen from here.
+"""Processes of external programs, and the protocol that they are driven by.
 
 A process that has ended its work is kept for the next one: it has imported, and compiled, what that needs.
 The two speak in frames over pipes: a line of JSON, then the bytes of the arrays that it announces.
@@ -24,11 +24,11 @@ import numpy as np
 import psutil
 
 #: Seconds between two pulses while a program works.
-LOOK = 0.05
-#: Seconds that a process gets to leave the program that it shows an iterate of.
-PATIENCE = 0.3
+PULSE_SECONDS = 0.05
+#: Seconds that a process gets to cancel the program that waits at an iterate.
+CANCEL_SECONDS = 0.3
 #: Processes kept for the next program.
-KEPT = os.cpu_count() or 1
+MOST_IDLE = os.cpu_count() or 1
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -36,12 +36,12 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 Frame = dict[str, Any]
 
 
-class Lost(Exception):
+class ProgramFailed(Exception):
     """A program has failed, or its process has ended: the message says how."""
 
 
-class Told(NamedTuple):
-    """An iterate of a foreign program: its number, its weights, and the seconds since the one before."""
+class ReportedIterate(NamedTuple):
+    """An iterate of an external program: its number, its weights, and the seconds since the one before."""
 
     iteration: int
     w: np.ndarray
@@ -92,8 +92,8 @@ class Process:
         #: The process, and the one in which its program works, if that is another.
         self._seen = [psutil.Process(self._popen.pid)]
         self._frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
-        self.stood = 0.0  # seconds in which it stood still
-        threading.Thread(target=self._listen, name="foreign process", daemon=True).start()
+        self.suspended_seconds = 0.0  # seconds in which it suspended_seconds still
+        threading.Thread(target=self._listen, name="external process", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -115,24 +115,24 @@ class Process:
             write(self._orders, **frame)
 
     def answer(self, pulse: Callable[[], None]) -> Frame:
-        """Wait for a frame, with a pulse now and then, during which the process stands still; Lost if none
-        comes any more."""
+        """Wait for a frame, with a pulse now and then, during which the process is suspended. Raises
+        ProgramFailed if the process has ended."""
         while True:
             try:
-                frame = self._frames.get(timeout=LOOK)
+                frame = self._frames.get(timeout=PULSE_SECONDS)
             except queue.Empty:
-                with self._standing_still():
+                with self._suspended():
                     pulse()
                 continue
             if frame is None:
-                raise Lost(f"its process {_ended(self._popen.wait())}")
+                raise ProgramFailed(f"its process {_ended(self._popen.wait())}")
             if "started" not in frame:
                 return frame
             with suppress(psutil.Error):
                 self._seen[1:] = [psutil.Process(frame["started"])]
 
     @contextmanager
-    def _standing_still(self) -> Iterator[None]:
+    def _suspended(self) -> Iterator[None]:
         began = time.perf_counter()
         for process in self._seen:
             with suppress(psutil.Error):
@@ -143,13 +143,13 @@ class Process:
             for process in self._seen:
                 with suppress(psutil.Error):
                     process.resume()
-            self.stood += time.perf_counter() - began
+            self.suspended_seconds += time.perf_counter() - began
 
-    def leaves(self) -> bool:
-        """Let the process leave the program that it shows an iterate of; tell whether it does."""
-        self.send(do="leave")
+    def cancels(self) -> bool:
+        """Cancel the program that waits at an iterate; return whether its process answers in time."""
+        self.send(do="cancel")
         with suppress(queue.Empty):
-            frame = self._frames.get(timeout=PATIENCE)
+            frame = self._frames.get(timeout=CANCEL_SECONDS)
             return frame is not None and "ended" in frame
         return False
 
@@ -176,10 +176,13 @@ def _end_all() -> None:
             idle.pop().kill()
 
 
-def advanced(order: Mapping[str, Any], pulse: Callable[[], None]) -> Generator[Told, None, str]:
-    """Yield what a program that is ordered tells of its iterates, each asked for when the generator is
-    advanced; return why it ended by itself. Raises Lost where it fails. Its process is kept for the next one
-    if it is free then, and killed otherwise."""
+def program_iterates(
+    order: Mapping[str, Any], pulse: Callable[[], None]
+) -> Generator[ReportedIterate, None, str]:
+    """Yield the iterates that a program reports, each requested when the generator is advanced; return why it
+    ended by itself. Raises ProgramFailed if it fails.
+
+    Its process is kept for the next program if it is free then, and killed otherwise."""
     with _lock:
         idle[:] = [process for process in idle if process.alive]
         process = idle.pop() if idle else None
@@ -187,29 +190,31 @@ def advanced(order: Mapping[str, Any], pulse: Callable[[], None]) -> Generator[T
     try:
         process.send(do="solve", **order)
         while True:
-            process.stood = 0.0
+            process.suspended_seconds = 0.0
             frame = process.answer(pulse)
             free = "iteration" not in frame
             if "failed" in frame:
-                raise Lost(frame["failed"])
+                raise ProgramFailed(frame["failed"])
             if "ended" in frame:
                 return frame["ended"]
             try:
-                yield Told(frame["iteration"], frame["w"], frame["cpu"], frame["wall"] - process.stood)
+                yield ReportedIterate(
+                    frame["iteration"], frame["w"], frame["cpu"], frame["wall"] - process.suspended_seconds
+                )
             except GeneratorExit:
-                free = process.leaves()
+                free = process.cancels()
                 raise
             process.send(do="go on")
     finally:
         with _lock:
-            if keep := free and process.alive and len(idle) < KEPT:
+            if keep := free and process.alive and len(idle) < MOST_IDLE:
                 idle.append(process)
         if not keep:
             process.kill()
 
 
 def _ended(status: int) -> str:
-    """Say how a process has ended."""
+    """Return how a process has ended."""
     if status >= 0:
         return f"ended with exit status {status}"
     try:

@@ -1,9 +1,10 @@
-"""scikit-learn's solvers of linear models.
+"""scikit-learn's solvers of linear models; those of regressions alone are in :mod:`.scikit_regression`.
 
-scikit-learn minimizes C Σ_i L_i + ρ‖w‖₁ + ½(1 - ρ)‖w‖² (logistic regression and support vector machines)
-or (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²) (stochastic gradients). With strengths a of ‖w‖₁ and b of ½‖w‖²,
-and s for the sum or the mean, our f is (a + b) times the first with C = s/(a + b), and s n times the second
-with α = (a + b)/(s n), ρ = a/(a + b) in both. No model has an intercept here.
+For logistic regression and support vector machines, scikit-learn minimizes C Σ_i L_i + ρ‖w‖₁ + ½(1 - ρ)‖w‖².
+For stochastic gradients, it minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²). The strengths of ‖w‖₁ and
+½‖w‖² are a and b in our f, and s is that of the sum or the mean. Our f is (a + b) times the first with
+C = s/(a + b). It is s n times the second with α = (a + b)/(s n); ρ = a/(a + b) in both. No model has an
+intercept here.
 """
 
 from __future__ import annotations
@@ -17,15 +18,25 @@ import numpy as np
 import psutil
 
 from ..declare import Trait, param, random_seed
-from ..methods.usual import tol_param
+from ..methods.common_params import tol_param
 from ..problems.problem import Problem
-from .foreign import Foreign, Task, Tell, signs
+from .external_solver import ExternalSolver, IterateReporter, Task, signs
+from .observation_mode import CALLBACK, NO_LIMIT, RERUN, RESTART, growing_lengths
 from .private_parts import accepts_call, changed, passes_keyword
-from .watched import ANEW, CALLBACK, RESTART, growing
 
-NO_LIMIT = 1_000_000_000
 #: The name that LogisticRegression gives to an iteration of lbfgs when it calls a callback.
 LBFGS_TASK = "lbfgs-iter"
+#: The losses of SGDRegressor and of SGDClassifier.
+SGD_REGRESSIONS = {
+    **dict.fromkeys(("squared", "multitask-squared"), "squared_error"),
+    "huber": "huber",
+    "epsilon-insensitive": "epsilon_insensitive",
+}
+SGD_LOSSES = SGD_REGRESSIONS | {
+    "logistic": "log_loss",
+    "binary-hinge": "hinge",
+    "multitask-squared-hinge": "squared_hinge",
+}
 #: What ``sag_solver`` is passed by name.
 SAG_KEYWORDS = (
     "loss",
@@ -41,7 +52,7 @@ SAG_KEYWORDS = (
 )
 
 
-class ScikitLearn(Foreign):
+class ScikitLearn(ExternalSolver):
     """Base: where the modules are, and the refusal of labels that scikit-learn would not take as given."""
 
     program = "scikit-learn"
@@ -69,31 +80,38 @@ def flat(coef: np.ndarray) -> np.ndarray:
     return np.asarray(coef, dtype=float).T.ravel()
 
 
-class Logistic(ScikitLearn):
-    """Base of the solvers of ``LogisticRegression``."""
+class ScikitSmooth(ScikitLearn):
+    """Base of the solvers of ``LogisticRegression``, and of ``PoissonRegressor``."""
 
-    needs = Trait.LOG_LINEAR | Trait.NO_KINKS
+    needs = Trait.SMOOTH_PENALTY
+    formulas = Trait.LOG_LINEAR
 
     def model(self, task: Task, **params: Any) -> Any:
         """Return the model, which starts at the task's start."""
-        from sklearn.linear_model import LogisticRegression
+        from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
-        tol = max(task.aim / (task.scale * task.n_rows), np.finfo(float).tiny)
-        params |= {"C": task.C, "tol": tol, "fit_intercept": False, "warm_start": True}
-        model = LogisticRegression(**params)
-        if (start := by_class(task)) is not None:
-            model.coef_, model.intercept_ = start, np.zeros(len(start))
+        n_terms = task.scale * task.n_rows
+        tol = max(task.aim / n_terms, np.finfo(float).tiny)
+        params |= {"tol": tol, "fit_intercept": False, "warm_start": True}
+        start = by_class(task)
+        if task.loss == "poisson":
+            model = PoissonRegressor(alpha=task.ridge / n_terms, **params)
+            start = None if start is None else start[0]
+        else:
+            model = LogisticRegression(C=task.C, **params)
+        if start is not None:
+            model.coef_, model.intercept_ = start, np.zeros(task.n_outputs)
         return model
 
 
 @dataclass(frozen=True)
-class ScikitLBFGS(Logistic):
+class ScikitLBFGS(ScikitSmooth):
     """SciPy's L-BFGS-B, on the objective that scikit-learn computes."""
 
     id = "sklearn-lbfgs"
     name = "scikit-learn lbfgs"
     summary = "LogisticRegression(solver='lbfgs'), watched by its callback"
-    watched = CALLBACK
+    observation_mode = CALLBACK
     dense_vectors = 32
 
     tol: float = tol_param()
@@ -106,8 +124,8 @@ class ScikitLBFGS(Logistic):
             return changed(f"the callbacks of {LBFGS_TASK}")
         return None
 
-    def advance(self, task: Task, tell: Tell) -> str:
-        watch = _Watch(tell)
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        watch = IterationCallback(report)
         model = self.model(task, solver="lbfgs", max_iter=NO_LIMIT)
         model.set_callbacks(watch).fit(task.X, task.y)
         if model.n_iter_.max() > watch.iterations:
@@ -115,11 +133,11 @@ class ScikitLBFGS(Logistic):
         return "no more to gain, or its own tolerance is met"
 
 
-class _Watch:
+class IterationCallback:
     """A callback of scikit-learn's that tells the weights after each iteration."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell, self.iterations = tell, 0
+    def __init__(self, report: IterateReporter) -> None:
+        self._report, self.iterations = report, 0
 
     def setup(self, estimator: Any, context: Any) -> None:
         pass
@@ -133,22 +151,23 @@ class _Watch:
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
         if context.task_name == LBFGS_TASK and fitted_estimator is not None:
             self.iterations += 1
-            self._tell(self.iterations, flat(fitted_estimator.coef_))
+            self._report(self.iterations, flat(fitted_estimator.coef_))
 
 
 @dataclass(frozen=True)
-class ScikitNewtonCholesky(Logistic):
+class ScikitNewtonCholesky(ScikitSmooth):
     """Newton's method with the whole Hessian. It keeps nothing but the weights from one iteration to the
-    next, so that a restart for each does the same, and costs one more product with X."""
+    next. So a restart for each iteration does the same, and costs one more product with X."""
 
     id = "sklearn-newton-cholesky"
     name = "scikit-learn newton-cholesky"
-    summary = "LogisticRegression(solver='newton-cholesky'), watched by warm restarts"
-    watched = RESTART
+    summary = "LogisticRegression or PoissonRegressor(solver='newton-cholesky'), watched by warm restarts"
+    formulas = Trait.LOG_LINEAR | Trait.POISSON
+    observation_mode = RESTART
 
     tol: float = tol_param()
 
-    def advance(self, task: Task, tell: Tell) -> str:
+    def advance(self, task: Task, report: IterateReporter) -> str:
         from sklearn.exceptions import ConvergenceWarning
 
         model = self.model(task, solver="newton-cholesky", max_iter=1)
@@ -156,7 +175,7 @@ class ScikitNewtonCholesky(Logistic):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 model.fit(task.X, task.y)
-            tell(n, flat(model.coef_))
+            report(n, flat(model.coef_))
             if not any(issubclass(each.category, ConvergenceWarning) for each in said):
                 break
         return "its own tolerance is met"
@@ -179,10 +198,11 @@ class ScikitSAGA(ScikitLearn):
 
     id = "sklearn-saga"
     name = "scikit-learn saga"
-    summary = "SAGA as in LogisticRegression(solver='saga'), watched by warm restarts"
+    summary = "SAGA as in LogisticRegression and Ridge(solver='saga'), watched by warm restarts"
     paper = "Defazio, Bach and Lacoste-Julien 2014"
-    needs = Trait.LOG_LINEAR | Trait.SEPARABLE
-    watched = RESTART
+    needs = Trait.SEPARABLE
+    formulas = Trait.LOG_LINEAR | Trait.LEAST_SQUARES
+    observation_mode = RESTART
     passes_each = 1.0
 
     seed: int = random_seed("seed of the order of the samples")
@@ -195,70 +215,81 @@ class ScikitSAGA(ScikitLearn):
             return changed("sag_solver")
         return None
 
-    def advance(self, task: Task, tell: Tell) -> str:
+    def advance(self, task: Task, report: IterateReporter) -> str:
         from sklearn.linear_model._sag import sag_solver
         from sklearn.utils.extmath import row_norms
 
         rng, start = np.random.RandomState(self.seed), by_class(task)
-        state = {} if start is None else {"coef": np.ascontiguousarray(start.T)}
         largest = row_norms(task.X, squared=True).max()
-        loss = "log" if task.n_outputs == 1 else "multinomial"
-        y = np.maximum(task.y, 0).astype(float)  # 0 and 1 where our labels are -1 and +1
+        if task.loss in ("squared", "multitask-squared"):  # each target by itself
+            loss, targets = "squared", signs(task)
+            starts = [None] * len(targets) if start is None else list(start[:, None])
+        else:  # 0 and 1 where our labels are -1 and +1
+            loss = "log" if task.n_outputs == 1 else "multinomial"
+            targets, starts = [np.maximum(task.y, 0).astype(float)], [start]
+        states = [{} if one is None else {"coef": np.ascontiguousarray(one.T)} for one in starts]
         for n in count(1):
-            w, _, state = sag_solver(
-                task.X,
-                y,
-                loss=loss,
-                alpha=task.ridge / task.scale,
-                beta=task.l1 / task.scale,
-                max_iter=1,
-                tol=0.0,
-                random_state=rng,
-                check_input=False,
-                max_squared_sum=largest,
-                warm_start_mem=state,
-                is_saga=True,
-            )
-            tell(n, flat(w))
+            coefs = []
+            for k, y in enumerate(targets):
+                w, _, states[k] = sag_solver(
+                    task.X,
+                    y,
+                    loss=loss,
+                    alpha=task.ridge / task.scale,
+                    beta=task.l1 / task.scale,
+                    max_iter=1,
+                    tol=0.0,
+                    random_state=rng,
+                    check_input=False,
+                    max_squared_sum=largest,
+                    warm_start_mem=states[k],
+                    is_saga=True,
+                )
+                coefs.append(np.atleast_2d(w))
+            report(n, flat(np.concatenate(coefs)))
         raise AssertionError
 
 
 @dataclass(frozen=True)
 class ScikitLinearSVC(ScikitLearn):
-    """liblinear as scikit-learn has it: dual coordinate descent for hinges; for squared hinges that, or a
-    trust region where there are more samples than features. It cannot be stopped on the way, nor started
-    elsewhere."""
+    """liblinear as scikit-learn has it: dual coordinate descent for hinges and the ε-insensitive loss; for
+    squared hinges that, or a trust region if there are more samples than features. It cannot be stopped on
+    the way, nor started elsewhere."""
 
     id = "sklearn-linear-svc"
     name = "scikit-learn LinearSVC"
-    summary = "LinearSVC, run anew with more and more iterations"
-    paper = "Fan et al. 2008"
-    needs = Trait.HINGES | Trait.RIDGE
-    watched = ANEW
+    summary = "LinearSVC or LinearSVR, run anew with more and more iterations"
+    paper = "Fan et al. 2008; Ho and Lin 2012"
+    needs = Trait.RIDGE
+    formulas = Trait.HINGES | Trait.EPSILON_INSENSITIVE
+    observation_mode = RERUN
     takes_start = False
 
     tol: float = tol_param()
     seed: int = random_seed("seed of the order of the samples")
 
-    def advance(self, task: Task, tell: Tell) -> str:
-        from sklearn.svm import LinearSVC
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        from sklearn.svm import LinearSVC, LinearSVR
 
-        hinge = task.loss == "binary-hinge"
-        model = LinearSVC(
-            C=task.C,
-            loss="hinge" if hinge else "squared_hinge",
-            dual=True if hinge else "auto",
-            tol=max(self.tol, np.finfo(float).tiny),
-            fit_intercept=False,
-            random_state=self.seed,
-        )
-        for n in growing():
+        shared = {
+            "C": task.C,
+            "tol": max(self.tol, np.finfo(float).tiny),
+            "fit_intercept": False,
+            "random_state": self.seed,
+        }
+        if task.loss == "epsilon-insensitive":
+            model = LinearSVR(epsilon=task.loss_params["epsilon"], dual=True, **shared)
+        elif task.loss == "binary-hinge":
+            model = LinearSVC(loss="hinge", dual=True, **shared)
+        else:
+            model = LinearSVC(loss="squared_hinge", dual="auto", **shared)
+        for n in growing_lengths():
             model.set_params(max_iter=n)
             coefs, needed = [], 0
             for y in signs(task):
-                coefs.append(model.fit(task.X, y).coef_[0])
+                coefs.append(model.fit(task.X, y).coef_.ravel())
                 needed = max(needed, model.n_iter_)
-            tell(n, flat(np.array(coefs)))
+            report(n, flat(np.array(coefs)))
             if needed < n:
                 break
         return "its own tolerance is met"
@@ -269,11 +300,12 @@ class ScikitSGD(ScikitLearn):
     """Stochastic gradients, an epoch at a time: ``partial_fit`` goes on with the steps of the one before."""
 
     id = "sklearn-sgd"
-    name = "scikit-learn SGDClassifier"
-    summary = "SGDClassifier, watched by warm restarts"
+    name = "scikit-learn SGD"
+    summary = "SGDClassifier or SGDRegressor, watched by warm restarts"
     paper = "Bottou 2012; Tsuruoka, Tsujii and Ananiadou 2009 for ‖w‖₁"
-    needs = Trait.MARGINS | Trait.SEPARABLE
-    watched = RESTART
+    needs = Trait.SEPARABLE
+    formulas = Trait.MARGINS | Trait.LEAST_SQUARES | Trait.HUBER | Trait.EPSILON_INSENSITIVE
+    observation_mode = RESTART
     passes_each = 1.0
 
     eta0: float = param(
@@ -284,12 +316,12 @@ class ScikitSGD(ScikitLearn):
     )
     seed: int = random_seed("seed of the order of the samples")
 
-    def advance(self, task: Task, tell: Tell) -> str:
-        from sklearn.linear_model import SGDClassifier
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-        losses = {"logistic": "log_loss", "binary-hinge": "hinge"}
+        loss, regression = SGD_LOSSES[task.loss], task.loss in SGD_REGRESSIONS
         params = {
-            "loss": losses.get(task.loss, "squared_hinge"),
+            "loss": loss,
             "penalty": "elasticnet" if task.strength else None,
             "l1_ratio": task.l1_ratio,
             "learning_rate": self.schedule,
@@ -300,16 +332,19 @@ class ScikitSGD(ScikitLearn):
         }
         if task.strength:  # without a penalty it only sets the schedule
             params["alpha"] = task.strength / (task.scale * task.n_rows)
+        for width in task.loss_params.values() if regression else ():  # δ or ε
+            params["epsilon"] = width
         labels, start = signs(task), by_class(task)
+        cls = SGDRegressor if regression else SGDClassifier
+        classes = {} if regression else {"classes": [-1, 1]}
         models = [
-            SGDClassifier(**params, random_state=np.random.RandomState([self.seed, k]))
-            for k in range(len(labels))
+            cls(**params, random_state=np.random.RandomState([self.seed, k])) for k in range(len(labels))
         ]
         for n in count(1):
             for k, (model, y) in enumerate(zip(models, labels, strict=True)):
                 if n == 1 and start is not None:
                     model.fit(task.X, y, coef_init=start[k : k + 1])
                 else:
-                    model.partial_fit(task.X, y, classes=[-1, 1])
-            tell(n, flat(np.array([model.coef_[0] for model in models])))
+                    model.partial_fit(task.X, y, **classes)
+            report(n, flat(np.array([model.coef_.ravel() for model in models])))
         raise AssertionError

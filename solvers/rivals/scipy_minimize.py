@@ -1,4 +1,4 @@
-"""SciPy's ``minimize``, on our objective and its gradient: watched by its callback, in this process.
+"""SciPy's ``minimize``, on our objective and its gradient: observed by its callback, in this process.
 
 SciPy runs in a thread that takes turns with the run's own: it computes directions and steps, and asks for f
 and its gradient, which the run's thread computes. So both see the same products with X, the clock counts
@@ -16,16 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..declare import Trait, param
+from ..methods.common_params import tol_param
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
-from ..methods.usual import tol_param
 from ..problems.point import Point
 from ..problems.problem import Problem
-from .turns import calls_of
-from .watched import CALLBACK
-
-#: Iterations and evaluations that SciPy may take: a run has limits of its own.
-NO_LIMIT = 1_000_000_000
+from .callback_generator import callback_generator
+from .observation_mode import CALLBACK, NO_LIMIT
 
 
 class SciPyMinimize(Solver):
@@ -40,8 +37,8 @@ class SciPyMinimize(Solver):
     #: options of ``minimize`` for this method, and further arguments
     options: ClassVar[dict[str, Any]]
     extra: ClassVar[dict[str, Any]] = {}
-    needs = Trait.SMOOTH | Trait.NO_KINKS
-    watched = CALLBACK
+    needs = Trait.SMOOTH | Trait.SMOOTH_PENALTY
+    observation_mode = CALLBACK
 
     def iterate(
         self, problem: Problem, w0: np.ndarray | None = None
@@ -50,7 +47,7 @@ class SciPyMinimize(Solver):
         aim, n = problem.aim(self.tol), 0
         yield (iterate := seen.iterate(n))
         program = partial(self._minimize, seen.point.w.copy())
-        with closing(calls_of(program, problem.team.book)) as calls:
+        with closing(callback_generator(program, problem.team.book)) as calls:
             answer = None
             while not iterate.violation <= aim:  # nan is not below it
                 try:
@@ -67,7 +64,7 @@ class SciPyMinimize(Solver):
                     yield (iterate := seen.iterate(n))
         return Ending("converged", f"violation {iterate.violation:.3g}")
 
-    def rehearsal(self) -> Solver:
+    def warm_up_solver(self) -> Solver:
         """Return one that asks for f and its gradient a few times: only kernels of ours are compiled."""
         return SciPyLBFGSB()
 

@@ -1,52 +1,81 @@
-"""skglm's proximal Newton method with working sets.
+"""skglm's solvers with working sets.
 
-skglm minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²): our f is s n times that with α = (a + b)/(s n), a and
-b the strengths of ‖w‖₁ and ½‖w‖², and ρ = a/(a + b).
+skglm minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²): our f is s n times that with α = (a + b)/(s n) and
+ρ = a/(a + b). Here a and b are the strengths of ‖w‖₁ and ½‖w‖².
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..declare import Trait
-from ..methods.usual import tol_param
-from .foreign import Foreign, Task, Tell
-from .watched import RESTART
+from ..methods.common_params import tol_param
+from .external_solver import ExternalSolver, IterateReporter, Task
+from .observation_mode import RESTART
 
 
 @dataclass(frozen=True)
-class Skglm(Foreign):
-    """ProxNewton: each iteration solves the problem on a working set. It keeps nothing but w and the scores
-    from one to the next, so that a restart for each does the same; it checks its arguments again."""
+class Skglm(ExternalSolver):
+    """ProxNewton for the logistic and Poisson's loss, AndersonCD for the squared and Huber's: each iteration
+    solves the problem on a working set. Both keep nothing but w and the scores from one to the next, so that
+    a restart for each does the same. Arguments are checked again, and AndersonCD sums squares of X again."""
 
     id = "skglm"
-    name = "skglm ProxNewton"
-    summary = "skglm's ProxNewton on a logistic loss, watched by warm restarts"
+    name = "skglm"
+    summary = "skglm's ProxNewton or AndersonCD, by the loss, watched by warm restarts"
     paper = "Bertrand et al. 2022"
     program = "skglm"
     modules = ("skglm.solvers", "skglm.datafits", "skglm.penalties")
-    needs = Trait.LOG_LINEAR | Trait.ONE_SCORE | Trait.ONE_NORM | Trait.NO_RIDGE
-    watched = RESTART
+    needs = Trait.ONE_SCORE | Trait.SEPARABLE
+    formulas = Trait.LOG_LINEAR | Trait.LEAST_SQUARES | Trait.HUBER | Trait.POISSON
+    observation_mode = RESTART
 
     tol: float = tol_param()
 
-    def advance(self, task: Task, tell: Tell) -> str:
-        from skglm.datafits import Logistic
-        from skglm.penalties import L1
-        from skglm.solvers import ProxNewton
+    def load(self, task: Task) -> None:
+        """Import skglm, and let it compile what the task needs on a tiny one."""
+        super().load(task)
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(12, 3)) + 1.0, np.where(rng.random(12) < 0.5, 1.0, -1.0)
+        y = np.maximum(y, 0.0) if task.loss == "poisson" else y
+        X = np.asfortranarray(X) if isinstance(task.X, np.ndarray) else sp.csc_matrix(X)
+        datafit, penalty = terms(task)
+        penalty.alpha = 1e-3
+        solver = outer_iteration(task, 0.0)
+        solver.solve(X, y, datafit, penalty, np.zeros(3), np.zeros(12))
 
-        X = task.X.tocsc() if not isinstance(task.X, np.ndarray) else np.asfortranarray(task.X)
-        y, n_terms = task.y.astype(float), task.scale * task.n_rows
-        tol = task.aim / n_terms
-        solver = ProxNewton(max_iter=1, tol=tol, fit_intercept=False, warm_start=True)
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        X, y, tol = task.X_by_columns, task.y.astype(float), task.aim / (task.scale * task.n_rows)
+        (datafit, penalty), solver = terms(task), outer_iteration(task, tol)
         w = task.w0.copy() if task.w0.size else np.zeros(task.size)
         scores = np.asarray(X @ w)
         for n in count(1):
-            w, _, violation = solver.solve(X, y, Logistic(), L1(task.l1 / n_terms), w, scores)
+            w, _, violation = solver.solve(X, y, datafit, penalty, w, scores)
             if violation <= tol:  # of the weights that it was given
                 return "its own tolerance is met"
-            tell(n, w)
+            report(n, w)
         raise AssertionError
+
+
+def terms(task: Task) -> tuple[Any, Any]:
+    """Return skglm's loss and penalty of a task."""
+    from skglm.datafits import Huber, Logistic, Poisson, Quadratic
+    from skglm.penalties import L1, L1_plus_L2
+
+    by_loss = {"logistic": Logistic, "squared": Quadratic, "huber": Huber, "poisson": Poisson}
+    alpha = task.strength / (task.scale * task.n_rows)
+    penalty = L1_plus_L2(alpha, task.l1_ratio) if task.ridge else L1(alpha)
+    return by_loss[task.loss](**task.loss_params), penalty
+
+
+def outer_iteration(task: Task, tol: float) -> Any:
+    """Return skglm's solver for the loss of a task, limited to one iteration."""
+    from skglm.solvers import AndersonCD, ProxNewton
+
+    chosen = AndersonCD if task.loss in ("squared", "huber") else ProxNewton
+    return chosen(max_iter=1, tol=tol, fit_intercept=False, warm_start=True)

@@ -1,8 +1,8 @@
 """Wapiti's training algorithms for linear chains, by the program that the environment names.
 
-Wapiti minimizes Σ_i L_i + ρ₁‖w‖₁ + ½ρ₂‖w‖²: with strengths a of ‖w‖₁ and b of ½‖w‖², and s for the sum or
-the mean, our f is s times that with ρ₁ = a/s and ρ₂ = b/s. Its features are our weights one to one: an
-observation is there or not, so that X must be a matrix of ones.
+Wapiti minimizes Σ_i L_i + ρ₁‖w‖₁ + ½ρ₂‖w‖²: our f is s times that with ρ₁ = a/s and ρ₂ = b/s. The strengths
+of ‖w‖₁ and ½‖w‖² are a and b, and s is that of the sum or the mean. Its features are our weights one to one:
+an observation is there or not, so that X must be a matrix of ones.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ import psutil
 
 from ..declare import Trait, param
 from ..problems.problem import Problem
-from .foreign import Foreign, Task, Tell
-from .watched import ANEW, growing
+from .external_solver import ExternalSolver, IterateReporter, Task
+from .observation_mode import RERUN, growing_lengths
 
 #: The variable that names the program: what is called wapiti on a PATH is often another one.
 WHERE = "SOLVERSCOPE_WAPITI"
 #: What it says on standard error before and after its work, and of each iteration.
-BEGINS, ENDS = "* Train the model", "* Save the model"
+WAPITI_BEGINS, WAPITI_ENDS = "* Train the model", "* Save the model"
 ITERATION = re.compile(r"\s*\[\s*(\d+)\] obj=(\S+)")
 #: The observation that makes a feature of each pair of labels; all others begin with u.
-PAIRS = "b"
+PAIR_OBSERVATION = "b"
 
 
 @dataclass(frozen=True)
-class Wapiti(Foreign):
+class Wapiti(ExternalSolver):
     """L-BFGS, which is OWL-QN where there is ‖w‖₁, and blockwise coordinate descent. It shows no weights on
     the way, and starts from zero. Its L-BFGS ends by itself where the length of the gradient is 1e-5 of that
     of w."""
@@ -51,7 +51,7 @@ class Wapiti(Foreign):
     program = "Wapiti"
     variables = (WHERE,)
     needs = Trait.CHAINS | Trait.SEPARABLE
-    watched = ANEW
+    observation_mode = RERUN
     takes_start = False
     dense_vectors = 24
 
@@ -78,7 +78,7 @@ class Wapiti(Foreign):
     def load(self, task: Task) -> None:
         """Import nothing; Wapiti takes features by name, not X."""
 
-    def advance(self, task: Task, tell: Tell) -> str:
+    def advance(self, task: Task, report: IterateReporter) -> str:
         with tempfile.TemporaryDirectory() as folder:
             data, first, model = (Path(folder) / name for name in ("data", "first", "model"))
             with data.open("w") as file:
@@ -86,17 +86,17 @@ class Wapiti(Foreign):
             with first.open("w") as file:  # it would look for errors in all sequences after each iteration
                 file.writelines(lines(task, task.offsets[:2]))
             settings = [*self.settings(task), "--devel", str(first)]
-            for n in growing():
+            for n in growing_lengths():
                 train = ["train", *settings, "--maxiter", str(n), str(data), str(model)]
-                iterations, _ = trained(train, tell)
+                iterations, _ = trained(train, report)
                 with model.open() as file:
-                    tell(n, weights(file, task))
+                    report(n, weights(file, task))
                 if iterations < n:
                     return "its own tolerance is met"
         raise AssertionError
 
     def settings(self, task: Task) -> list[str]:
-        """Return what stands on its command line beside the number of iterations; nothing but that and its
+        """Return what is on its command line next to the number of iterations; nothing but that and its
         own tolerance of the gradient ends it."""
         rho1, rho2 = task.l1 / task.scale, task.ridge / task.scale
         given = {"algo": self.algorithm, "rho1": rho1, "rho2": rho2, "histsz": self.memory, "stopeps": 0.0}
@@ -109,11 +109,11 @@ def lines(task: Task, offsets: np.ndarray) -> Iterator[str]:
     for first, end in pairwise(offsets.tolist()):
         for t in range(first, end):
             seen = "".join(f"u{j} " for j in features[starts[t] : starts[t + 1]])
-            yield f"{seen}{PAIRS} {task.y[t]}\n"
+            yield f"{seen}{PAIR_OBSERVATION} {task.y[t]}\n"
         yield "\n"
 
 
-def trained(arguments: Sequence[str], tell: Tell) -> tuple[int, float]:
+def trained(arguments: Sequence[str], report: IterateReporter) -> tuple[int, float]:
     """Run it, with the clocks set to its work alone; return its last iteration and the objective there, which
     it prints with two digits after the point, or not at all (nan)."""
     program = [os.environ[WHERE], *arguments]
@@ -121,16 +121,16 @@ def trained(arguments: Sequence[str], tell: Tell) -> tuple[int, float]:
     with subprocess.Popen(
         program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        tell.started(process.pid)
+        report.started(process.pid)
         assert process.stderr is not None
         for line in process.stderr:
-            if line.startswith(BEGINS):
+            if line.startswith(WAPITI_BEGINS):
                 began = cpu_of(process.pid)
-                tell.begin()
+                report.begin()
             with suppress(OSError, psutil.Error):  # it may have ended meanwhile
                 spent = cpu_of(process.pid) - began
-            if line.startswith(ENDS):
-                tell.end(spent)
+            if line.startswith(WAPITI_ENDS):
+                report.end(spent)
             elif found := ITERATION.match(line):
                 iterations, objective = int(found[1]), float(found[2].replace("NA", "nan"))
             said = line.strip() or said
@@ -156,7 +156,7 @@ def weights(file: TextIO, task: Task) -> np.ndarray:
 
     labels, places, n = np.array(names(), dtype=int), [], task.n_outputs
     for name in names():
-        if name == PAIRS:
+        if name == PAIR_OBSERVATION:
             places.append((task.n_features * n + labels[:, None] * n + labels).ravel())
         else:
             places.append(int(name[1:]) * n + labels)

@@ -1,1 +1,1 @@
-"""Runs: what advances a solver, records and observes it, and ends it."""
+"""Runs, which advance, time, record and end a solver, and their traces."""

@@ -1,4 +1,4 @@
-"""Branches: runs that go on from an iterate of another run, which is replayed up to there.
+"""Branches: runs that continue from an iterate of another run, which is replayed up to that iterate.
 
 Iterates are reproducible, so that no state of a solver has to be stored: the old run is replayed with its
 seed and hyper-parameters. With the same solver and λ the generator then goes on, and yields the iterates of
@@ -14,20 +14,20 @@ from dataclasses import asdict, dataclass
 from itertools import chain, pairwise
 from typing import Any
 
-from ..methods.baton import Baton
+from ..methods.handover import Handover
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
 from ..problems.problem import Problem
 from ..registry import make_solver
-from .segments import mark, segments
-from .trace import Trace
+from ..traces.segments import mark, segments
+from ..traces.trace import Trace
 
 #: The type of a solver's generator.
 Iterates = Generator[Iterate, None, Ending | None]
 
 
 class Diverged(Exception):
-    """Raised where a replay does not reproduce the run: the message says in a sentence at which iterate."""
+    """The error that a replay does not reproduce the run; the message names the iterate in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Origin:
     lam: float | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Return what a trace of the branch says of where it comes from: all that a replay needs."""
+        """Return the record of the origin in a trace of the branch: everything that a replay needs."""
         about = {
             "label": self.label,
             "solver": self.solver.id,
@@ -75,7 +75,7 @@ class Origin:
         return about if self.before is None else about | {"from": self.before.describe()}
 
     def sentence(self, solver: Solver) -> str:
-        """Return in a sentence what a branch with this solver does, and how long its replay takes."""
+        """Describe a branch with this solver in a sentence, with the time that its replay takes."""
         then = "goes on" if solver == self.solver else f"{solver.id} starts from the weights there"
         return (
             f"{self.label} is replayed up to iteration {self.iteration}, some {self.seconds[0]:.2g} CPU s, "
@@ -94,7 +94,7 @@ class Origin:
 
 
 def origin_of(trace: Trace, iteration: int) -> Origin:
-    """Return where a branch leaves a run, for ``solvers.Run(..., origin=)``.
+    """Return the origin of a branch at an iterate of a run, for ``solvers.Run(..., origin=)``.
 
     Parameters
     ----------
@@ -167,8 +167,11 @@ def _solver(id: str, params: Mapping[str, Any]) -> Solver:
 def branch(
     problem: Problem, solver: Solver, origin: Origin
 ) -> Generator[Iterate, None, tuple[Iterate, Iterates]]:
-    """Replay the old run: yield its iterates up to the origin's, and return that one with the generator of
-    those after it in the branch. Raises Diverged if f differs from what was recorded."""
+    """Replay the old run, and yield its iterates up to the origin.
+
+    Return the iterate of the origin, and the generator of the iterates that follow in the branch. Raises
+    Diverged if f differs from the recorded value.
+    """
     there = problem if origin.lam in (None, problem.lam) else problem.at_lam(origin.lam)
     if origin.before is None:
         first, old = (), origin.solver.iterate(there)
@@ -181,26 +184,28 @@ def branch(
         if iterate.iteration == origin.iteration:
             if there is problem and solver == origin.solver:
                 return iterate, old
-            return iterate, taken_over(iterate, solver, problem, turned=there is not problem)
+            return iterate, continue_from(iterate, solver, problem, lam_changed=there is not problem)
         reached = f"after iteration {iterate.iteration}"
     raise Diverged(
         f"the replay of {origin.label} ended {reached}, and iteration {origin.iteration} was recorded"
     )
 
 
-def taken_over(iterate: Iterate, solver: Solver, problem: Problem, *, turned: bool) -> Iterates:
+def continue_from(iterate: Iterate, solver: Solver, problem: Problem, *, lam_changed: bool) -> Iterates:
     """Yield the iterates of a solver that starts from the weights of this one; numbers and epochs go on.
 
-    If the problem has been ``turned`` to another λ, the first of these, at the same weights, is yielded as
-    well: f is different, and the working set is full.
+    If λ has changed, the first of these, at the same weights, is yielded as well: f is different, and the
+    working set is full.
     """
     if iterate.w is None:
         raise ValueError("the old solver does not show its weights: no other one can start from them")
-    baton = Baton(iterate.w, iterate.iteration + turned, iterate.epoch + 1, passed=not turned)
+    handover = Handover(
+        iterate.w, iterate.iteration + lam_changed, iterate.epoch + 1, started=not lam_changed
+    )
     del iterate  # it refers to the whole state of the old solver
-    with closing(solver.iterate(problem, baton.w)) as iterates:
-        further = baton.carried(None, iterates, problem, problem, goes_on=False)
-        if turned and (first := next(further, None)) is not None:
+    with closing(solver.iterate(problem, handover.w)) as iterates:
+        further = handover.iterates(None, iterates, problem, problem, followed=False)
+        if lam_changed and (first := next(further, None)) is not None:
             assert problem.lam is not None  # it was changed
             first.events = (mark(problem.lam), *first.events)
             yield first

@@ -1,8 +1,8 @@
-"""Breakpoints: conditions over the record of an iterate, at which a run ends or is held.
+"""Breakpoints: conditions on the record of an iterate, at which a run ends or pauses.
 
 A condition is a text such as ``nnz > 100 and objective > prev.objective`` or ``"kink" in events``. It is
 parsed with :mod:`ast`, and each node that the language has becomes a Python function; nothing is evaluated by
-the interpreter, and whatever else Python knows is refused when the text is read.
+the interpreter, and all other Python syntax is refused when the text is read.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..compute.source_digest import parsed
 from ..methods.iterate import FIELDS, Iterate
-from ..problems.sources import parsed
 
 #: Characters of a condition, at most.
-LONGEST = 200
+MAX_CONDITION_LENGTH = 200
 #: Conditions that are often wanted; ``{}`` stands for a number.
-USUAL = {
+USUAL_CONDITIONS = {
     "an epoch starts": '"epoch-start" in events and iteration > 0',
     "a weight returns": "returned > 0",
     "a line search takes more trials than": "ls_trials > {}",
@@ -36,7 +36,7 @@ USUAL = {
 Values = Mapping[str, Any]
 #: What a part of a condition is for such values, and those of the iterate before.
 Value = Callable[[Values, Values], Any]
-NUMBER, TEXT, WORDS, TRUTH = "a number", "a text", "a list of words", "true or false"
+NUMBER_TYPE, TEXT_TYPE, WORDS_TYPE, TRUTH_TYPE = "a number", "a text", "a list of words", "true or false"
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 COMPARISONS = {
     **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
@@ -78,7 +78,7 @@ class Condition:
         text = text.strip()
         try:
             tree = _tree(text)
-            value = _read(tree, TRUTH)
+            value = _read(tree, TRUTH_TYPE)
         except ValueError as error:
             shown = text if len(text) <= 60 else f"{text[:60]}..."
             raise ValueError(f"{shown!r} is no condition to break at: {error}") from None
@@ -87,19 +87,20 @@ class Condition:
         return cls(text, frozenset(names & FIELDS.keys()), value)
 
     def holds(self, values: Values, before: Values) -> bool:
-        """Tell whether the condition holds at an iterate; it never raises.
+        """Return whether the condition holds at an iterate; it never raises.
 
         Parameters
         ----------
         values, before : mapping
-            Values by field, None where not known, of this iterate and of the one before (empty at the first).
+            Values by field, None if not known, of this iterate and of the previous one (empty at the first).
         """
         return self._value(values, before)
 
 
-class Watch:
-    """Tests conditions at one iterate after another. A condition is hit where it begins to hold, and is
-    re-armed after it is false once.
+class BreakpointWatch:
+    """A test of conditions at successive iterates.
+
+    A condition is hit at the iterate at which it begins to hold. It is re-armed once it has been false.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class Watch:
 
 
 def known(name: str, value: Any) -> Any:
-    """Return the value of a field of the record, a number as float; None where it is not known."""
+    """Return the value of a field of the record, a number as float; return None if it is not known."""
     about = FIELDS[name]
     if not about.is_known(value):
         return None
@@ -133,8 +134,8 @@ def known(name: str, value: Any) -> Any:
 
 def _tree(text: str) -> ast.expr:
     """Parse a text, which may still hold anything that Python knows."""
-    if len(text) > LONGEST:
-        raise ValueError(f"it has {len(text)} characters, and {LONGEST} are allowed")
+    if len(text) > MAX_CONDITION_LENGTH:
+        raise ValueError(f"it has {len(text)} characters, and {MAX_CONDITION_LENGTH} are allowed")
     if not (text.isascii() and text.isprintable()) or "\\" in text:
         raise ValueError("write plain letters, digits and signs")
     try:
@@ -146,8 +147,10 @@ def _tree(text: str) -> ast.expr:
 
 
 def _read(node: ast.expr, wanted: str) -> Value:
-    """Turn a node into a function of an iterate's values and those before; ValueError if it is not of the
-    kind wanted, or not of this language."""
+    """Turn a node into a function of the values of an iterate and of the previous one.
+
+    Raises ValueError if the node is not of the kind wanted, or not of this language.
+    """
     kind, value = _part(node)
     if kind != wanted:
         raise ValueError(f"{ast.unparse(node)} is {kind}, and {wanted} is wanted there")
@@ -155,31 +158,34 @@ def _read(node: ast.expr, wanted: str) -> Value:
 
 
 def _part(node: ast.expr) -> tuple[str, Value]:
-    """Return what kind of value a node has, and the function that computes it."""
+    """Return the kind of a node's value, and the function that computes the value."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return NUMBER, _constant(_finite(number))
+            return NUMBER_TYPE, _constant(_finite(number))
         case ast.Constant(value=str() as text):
-            return TEXT, _constant(text)
+            return TEXT_TYPE, _constant(text)
         case ast.Name(id=name):
             return _kind(name), lambda values, before: values.get(name)
         case ast.Attribute(value=ast.Name(id="prev"), attr=name):
             return _kind(name), lambda values, before: before.get(name)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
-            one = _read(operand, NUMBER)
-            return NUMBER, _apply(operator.neg if isinstance(sign, ast.USub) else operator.pos, one)
+            one = _read(operand, NUMBER_TYPE)
+            return NUMBER_TYPE, _apply(operator.neg if isinstance(sign, ast.USub) else operator.pos, one)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            one = _read(operand, TRUTH)
-            return TRUTH, lambda values, before: not one(values, before)
+            one = _read(operand, TRUTH_TYPE)
+            return TRUTH_TYPE, lambda values, before: not one(values, before)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
-            return NUMBER, _apply(ARITHMETIC[type(op)], _read(left, NUMBER), _read(right, NUMBER))
+            return NUMBER_TYPE, _apply(
+                ARITHMETIC[type(op)], _read(left, NUMBER_TYPE), _read(right, NUMBER_TYPE)
+            )
         case ast.BoolOp(op=op, values=parts):
-            each, joined = [_read(part, TRUTH) for part in parts], all if isinstance(op, ast.And) else any
-            return TRUTH, lambda values, before: joined(one(values, before) for one in each)
+            each = [_read(part, TRUTH_TYPE) for part in parts]
+            joined = all if isinstance(op, ast.And) else any
+            return TRUTH_TYPE, lambda values, before: joined(one(values, before) for one in each)
         case ast.Compare(left=left, ops=ops, comparators=rights):
             pairs = zip([left, *rights], ops, rights, strict=False)
             each = [_comparison(one, op, other) for one, op, other in pairs]
-            return TRUTH, lambda values, before: all(one(values, before) for one in each)
+            return TRUTH_TYPE, lambda values, before: all(one(values, before) for one in each)
     raise ValueError(
         f"{ast.unparse(node)} is not understood: there are fields of the record, prev.FIELD, numbers, + - * "
         '/, comparisons, and, or, not, "word" in events'
@@ -188,14 +194,14 @@ def _part(node: ast.expr) -> tuple[str, Value]:
 
 def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Value:
     if isinstance(op, ast.In | ast.NotIn):
-        word, words = _read(left, TEXT), _read(right, WORDS)
+        word, words = _read(left, TEXT_TYPE), _read(right, WORDS_TYPE)
         inside = isinstance(op, ast.In)
         return lambda values, before: (word(values, before) in (words(values, before) or ())) is inside
     if type(op) not in COMPARISONS:
         raise ValueError(f"{ast.unparse(left)} and {ast.unparse(right)} are not compared by < or the like")
     kind, one = _part(left)
-    if kind != TEXT:
-        kind, one = NUMBER, _read(left, NUMBER)
+    if kind != TEXT_TYPE:
+        kind, one = NUMBER_TYPE, _read(left, NUMBER_TYPE)
     elif not isinstance(op, ast.Eq | ast.NotEq):
         raise ValueError("texts are compared by == and != only")
     return _apply(COMPARISONS[type(op)], one, _read(right, kind), unknown=False)
@@ -205,8 +211,8 @@ def _kind(name: str) -> str:
     if name not in FIELDS:
         raise ValueError(f"{name} is no field of the record: these are {', '.join(FIELDS)}")
     if FIELDS[name].numeric:
-        return NUMBER
-    return WORDS if FIELDS[name].type is tuple else TEXT
+        return NUMBER_TYPE
+    return WORDS_TYPE if FIELDS[name].type is tuple else TEXT_TYPE
 
 
 def _finite(number: int | float) -> float:
@@ -224,8 +230,10 @@ def _constant(value: Any) -> Value:
 
 
 def _apply(function: Callable[..., Any], *parts: Value, unknown: Any = None) -> Value:
-    """Return the function applied to the parts' values; ``unknown`` where one of these is not known, or for
-    1/0."""
+    """Return the function applied to the values of the parts.
+
+    The result is ``unknown`` if one of the values is not known, or for 1/0.
+    """
 
     def value(values: Values, before: Values) -> Any:
         given = [part(values, before) for part in parts]

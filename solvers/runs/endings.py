@@ -1,4 +1,4 @@
-"""Why a run ended, from what its solver returned or raised."""
+"""Endings of runs, from the value that a solver returned or the error that it raised."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from ..methods.iterate import Ending
 from ..methods.solver import Solver
 from ..problems.problem import Problem
-from ..problems.shards.crew import ShardLost
+from ..problems.shards.worker_pool import ShardLost
+from ..traces.trace import Trace
 from .branch import Diverged
-from .trace import Trace
-from .yielded import BadIterate
+from .iterate_checks import BadIterate
 
 #: Statuses of runs whose numbers are not to be trusted: commands tell them by their exit status.
 BROKEN = ("failed", "disputed")
@@ -24,7 +24,7 @@ TOO_EARLY = "where the violation met the tolerance, f was above the minimum by a
 
 
 def returned(value: object) -> Ending:
-    """Return the ending for what a solver's generator has returned."""
+    """Return the ending for the return value of a solver's generator."""
     if isinstance(value, Ending):
         return value
     return Ending("stalled", str(value) if value else "the solver ended by itself")
@@ -41,17 +41,17 @@ def failure(error: BaseException) -> Ending:
         return Ending("failed", str(error))
     if isinstance(error, MemoryError):
         return Ending("failed", "out of memory: take a smaller problem or fewer pairs")
-    return Ending("failed", described(error))
+    return Ending("failed", describe_error(error))
 
 
-def saying(ending: Ending, *more: str | None) -> Ending:
+def with_messages(ending: Ending, *more: str | None) -> Ending:
     """Return an ending that says this as well, as far as it is anything."""
     return replace(ending, message="; ".join(filter(None, [ending.message, *more])))
 
 
-def untold_violation(tol: float | None, problem: Problem, solver: Solver, trace: Trace) -> str | None:
+def missing_violation(tol: float | None, problem: Problem, solver: Solver, trace: Trace) -> str | None:
     """Return why ``tol`` could not end a run: no iterate had the violation that its solver promised. The
-    author of a solver is told the remedy. None if it is otherwise."""
+    message names the remedy for the author of a solver. None if the cause is another."""
     promised = tol is not None and problem.smooth and solver.knows.violation
     if not (promised and np.isnan(trace.violation).all()):
         return None
@@ -61,7 +61,7 @@ def untold_violation(tol: float | None, problem: Problem, solver: Solver, trace:
     return f"{said}: yield it, or give the solver knows = solvers.Knows(violation=False, dual_gap=False)"
 
 
-def of_bound(gap: float | None, objective: float) -> str:
+def describe_bound(gap: float | None, objective: float) -> str:
     """Describe by how much f is above the minimum at most, as far as that is proved."""
     if gap is None:
         return "no bound of f - f* is known"
@@ -74,10 +74,12 @@ def disputed(ending: Ending, false: Sequence[str]) -> Ending:
     can be believed."""
     if not false:
         return ending
-    return saying(Ending("disputed", "; ".join(false)), f"it ended as {ending.status}: {ending.message}")
+    return with_messages(
+        Ending("disputed", "; ".join(false)), f"it ended as {ending.status}: {ending.message}"
+    )
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Describe an error with the file and line that it came from, for the author of a solver: the last line
     of a file that is not of this package, as a plug-in's, if one led there."""
     said, frames = f"{type(error).__name__}: {error}", list(walk_tb(error.__traceback__))

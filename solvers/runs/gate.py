@@ -1,4 +1,4 @@
-"""What may pause or interrupt a run."""
+"""The gate of a run, which may pause or interrupt it, and the pulse that asks it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Protocol, TypeVar
 
 from ..methods.iterate import Iterate
 
-#: What a gate is told about: a :class:`.run.Run`.
-Told = TypeVar("Told", contravariant=True)
+#: The argument of a gate: a :class:`.run.Run`.
+RunType = TypeVar("RunType", contravariant=True)
 
 
 class Interrupted(Exception):
     """Raised by the pulse inside a long computation when the run is to end now."""
 
 
-class Gate(Protocol[Told]):
+class Gate(Protocol[RunType]):
     """Pauses or interrupts a run: both methods may block, or raise :class:`Interrupted`. Neither touches the
     run's clock."""
 
     def pulse(self) -> None:
-        """Called every 50 ms or so from inside long computations."""
+        """Wait or raise; called every 50 ms or so from inside long computations."""
 
-    def step(self, run: Told, iterate: Iterate) -> None:
-        """Called after each recorded iterate, whose record has the fields that the run has filled in as
-        well."""
+    def step(self, run: RunType, iterate: Iterate) -> None:
+        """Wait or raise; called after each recorded iterate, whose record includes the fields that the run
+        fills in."""
 
 
-class Pulse:
-    """What a run's problem calls inside long computations: waits at the ``gate``, and ends them once the run
-    is ``interrupted``. It does not know the run, whose data are freed with the last who uses them."""
+class RunPulse:
+    """Callback of a run's problem inside long computations: waits at the ``gate``, and ends them once the run
+    is ``interrupted``. It holds no reference to the run, whose data are freed with their last user."""
 
     def __init__(self, gate: Gate | None) -> None:
         self._gate = gate

@@ -1,4 +1,4 @@
-"""One problem at many λ: each solved from where the one before ended."""
+"""The solution path of one problem: at each λ the solver starts from the solution at the previous λ."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..methods.solver import Solver
 from ..probes.probe import Probe
 from ..problems.metrics.multilabel import micro_f1, ranking_loss
 from ..problems.problem import Problem
+from ..traces.trace import Trace, plain
 from .run import Gate, Run
 from .stopping import Stopping, relative_gap, undercuts
-from .trace import Trace, plain
 
 #: Number of λ by default.
 N_LAMS = 10
@@ -69,10 +69,9 @@ def path_runs(
     probes: Sequence[Probe] = (),
     gate: Gate[Run] | None = None,
 ) -> Iterator[Run]:
-    """Yield a run for each λ, which the caller executes before it takes the next.
+    """Yield a run for each λ, which the caller executes before it asks for the next run.
 
-    Runs share data and products; each starts from the weights that the one before it left, unless that
-    failed.
+    Runs share data and products. Each starts from the final weights of the previous run, unless that failed.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def path_runs(
         at = problem.at_lam(lam)
         limits = stopping(at)
         run = Run(
-            at, solver.towards(limits.tol), label=label, stopping=limits, probes=probes, gate=gate, w0=w
+            at, solver.with_tol(limits.tol), label=label, stopping=limits, probes=probes, gate=gate, w0=w
         )
         yield run
         if run.trace.status != "failed" and run.trace.w is not None:
@@ -115,7 +114,7 @@ def solve_path(
     probes: Sequence[Probe] = (),
     gate: Gate[Run] | None = None,
 ) -> Iterator[Trace]:
-    """Solve a problem at many λ, each from where the one before ended.
+    """Solve a problem at many λ, each from the solution at the previous λ.
 
     Parameters
     ----------
@@ -126,7 +125,7 @@ def solve_path(
     tol, max_iter, max_seconds
         Limits at each λ, those of :func:`solvers.solve`.
     label, probes, gate
-        As for :class:`solvers.Run`. Where the gate stops a run, the path ends after it.
+        As for :class:`solvers.Run`. If the gate stops a run, the path ends after that run.
 
     Yields
     ------
@@ -160,13 +159,13 @@ def solve_path(
 
 
 def measured(run: Run) -> dict[str, Any]:
-    """Compute what a run on a path adds to its result, as plain values (None: not known).
+    """Compute the fields that a run on a path adds to its result, as plain values (None: not known).
 
-    ``loss``, ``penalty``, ``lam``, ``lam_max``; ``gap``: (f - f*)/|f*| unless f is below f*, or where that is
-    not known the most it can be, proved by duality; for test instances with sets of labels
-    ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`); ``members_start``,
-    ``members_half`` and ``members_end``: the size of the working set at the start, when half of the CPU time
-    was over, and at the end.
+    The fields are ``loss``, ``penalty``, ``lam``, ``lam_max``, and ``gap``: (f - f*)/|f*| unless f is below
+    f*. If f* is not known, ``gap`` is an upper bound proved by duality. For test instances with sets of
+    labels there are also ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`).
+    ``members_start``, ``members_half`` and ``members_end`` are sizes of the working set: at the start, after
+    half of the CPU time, and at the end.
     """
     problem, trace = run.problem, run.trace
     about = problem.describe()

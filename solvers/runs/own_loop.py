@@ -1,4 +1,4 @@
-"""Watching a loop that is nobody's solver: it tells its iterates, and they become a trace like any other."""
+"""A user's loop as a run: it reports its iterates, and they become a trace like any other."""
 
 from __future__ import annotations
 
@@ -15,42 +15,41 @@ from ..declare import number
 from ..methods.iterate import FIELDS, Ending
 from ..problems.point import Point
 from ..problems.problem import Problem
-from .allowance import Allowance
-from .endings import failure, saying
-from .run_info import RunInfo
-from .trace import Trace, plain
+from ..traces.run_info import RunInfo
+from ..traces.trace import Trace, plain
+from .cpu_budget import CpuBudget
+from .endings import failure, with_messages
 
 #: What stands in the place of the solver's id.
 OWN_LOOP = "own-loop"
 ENDED = "the loop has ended"
 #: Share of the loop's time that may go into computing objectives and violations at its weights, and into
 #: copies of these; and seconds that may go into copies anyhow.
-SHARE, ANYHOW = 0.005, 0.02
+BUDGET_SHARE, COPY_SECONDS = 0.005, 0.02
 #: Relative difference of objectives beyond which the loop and the problem do not mean the same.
-APART = 1e-6
+OBJECTIVE_TOL = 1e-6
 
 
-def apart_by(told: float | None, objective: float) -> float:
-    """Return by how much the objective that a loop tells is not the problem's, relatively; 0 if it tells
-    none."""
+def relative_difference(told: float | None, objective: float) -> float:
+    """Return the relative difference of a loop's objective from the problem's; return 0 if it has none."""
     return 0.0 if told is None else abs(told - objective) / (abs(objective) or 1.0)
 
 
 def disagreement(apart: float) -> str:
-    """Say that a loop's objective was not the problem's; empty where it was."""
-    if apart <= APART:
+    """Return the message that a loop's objective differs from the problem's, or "" if it does not."""
+    if apart <= OBJECTIVE_TOL:
         return ""
     return f"its own objective differs from the problem's by {apart:.1e}, relatively"
 
 
 class OwnLoop:
-    """A loop of one's own as a run: ``with OwnLoop(...) as run``, and ``run.iterate(w=...)`` in each round.
+    """A user's loop as a run: ``with OwnLoop(...) as run``, and ``run.iterate(w=...)`` in each round.
 
-    With a problem the objective, the violation and the non-zeros are the problem's at the weights, so that
-    the loop stands beside solvers on the same problem. They are computed in between, off the clock, for as
-    many iterates as fit into 0.5 % of the loop's time, and for the first and the last one; there is a row
-    for these. (Where copies of the weights would take more than another 0.5 %, it is one shortly before the
-    last.) Without a problem there is a row for each iterate, with the objective it tells.
+    With a problem, the objective, the violation and the non-zeros are the problem's at the weights. So the
+    loop compares with solvers on the same problem. They are computed in between, off the clock, for as many
+    iterates as fit into 0.5 % of the loop's time. The first and the last iterate are always among these, and
+    each has a row. If copies of the weights would take more than another 0.5 %, an iterate shortly before the
+    last replaces it. Without a problem there is a row for each iterate, with the objective that it reports.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ class OwnLoop:
     >>> with solvers.OwnLoop("my descent", problem) as run:
     ...     w = np.zeros(problem.size)
     ...     for _ in range(100):
-    ...         run.iterate(w=w)
+    ...         _ = run.iterate(w=w)
     ...         w = w - 0.1 * problem.at(w).gradient()
     >>> run.trace.iteration[-1].item(), bool(run.trace.objective[-1] < run.trace.objective[0])
     (99, True)
@@ -90,7 +89,7 @@ class OwnLoop:
         about = {} if problem is None else problem.describe()
         self.trace = Trace(RunInfo(label=label, solver=OWN_LOOP, problem=about))
         self._problem, self._watch = problem, watch
-        self._allowance, self._copying = Allowance(SHARE), 0.0
+        self._budget, self._copying = CpuBudget(BUDGET_SHARE), 0.0
         self._n, self._apart = -1, 0.0
         self._last: tuple[np.ndarray, dict[str, Any]] | None = None
         if problem is not None:
@@ -104,17 +103,17 @@ class OwnLoop:
         self._cpu, self._wall = time.thread_time(), time.perf_counter()
         return self
 
-    def iterate(self, w: Any = None, objective: float | None = None, **fields: Any) -> None:
-        """Tell an iterate.
+    def iterate(self, w: Any = None, objective: float | None = None, **fields: Any) -> bool:
+        """Report an iterate; return True, as nobody stops the loop from outside.
 
         Parameters
         ----------
         w : array, optional
             The weights, flat as in ``problem.unpack``: anything with ``__array__``. They are copied, if they
-            are looked at.
+            are used.
         objective : float, optional
-            f as the loop knows it. With a problem it is only compared: where they differ by more than 1e-6,
-            relatively, the trace's message says so at the end.
+            f as the loop computed it. With a problem it is only compared with the problem's f. If they differ
+            by more than 1e-6, relatively, the trace's message says so at the end.
         fields
             Further fields of the record, such as ``step``.
 
@@ -136,19 +135,20 @@ class OwnLoop:
         if objective is not None:
             row["objective"] = number("objective", objective)
         kept = None
-        if w is not None and self._copying <= SHARE * spent + ANYHOW:
+        if w is not None and self._copying <= BUDGET_SHARE * spent + COPY_SECONDS:
             kept = self._copied(w)
             self._copying += time.thread_time() - cpu
         if self._problem is None or w is None:
             self._append(row if kept is None else row | {"nnz": int(np.count_nonzero(kept))}, kept)
         elif kept is not None:
             self._last = kept, row
-            if self._n == 0 or self._allowance.allows(spent):
-                with self._allowance.booked():
+            if self._n == 0 or self._budget.allows(spent):
+                with self._budget.charged():
                     self._look()
         # what was done here is off the clock
         self._cpu += time.thread_time() - cpu
         self._wall += time.perf_counter() - wall
+        return True
 
     def _copied(self, w: Any) -> np.ndarray:
         w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`
@@ -157,7 +157,7 @@ class OwnLoop:
         return w
 
     def _look(self) -> None:
-        """Append the row of the last iterate, with what the problem says of it."""
+        """Append the row of the last iterate, with the values that the problem adds."""
         if self._last is not None:
             (w, row), self._last = self._last, None
             self._append(self._measured(w, row), w)
@@ -169,7 +169,7 @@ class OwnLoop:
         nnz, nnz_rows = point.sparsity()
         seen = {"loss": point.loss, "penalty": point.penalty, "nnz": nnz, "nnz_rows": nnz_rows}
         seen["violation"] = point.violation()
-        self._apart = max(self._apart, apart_by(row.get("objective"), point.objective))
+        self._apart = max(self._apart, relative_difference(row.get("objective"), point.objective))
         return row | seen | {"objective": point.objective}
 
     def _append(self, row: dict[str, Any], w: np.ndarray | None) -> None:
@@ -184,7 +184,7 @@ class OwnLoop:
         if self._problem is not None:
             self._look()
         ending = failure(error) if isinstance(error, Exception) else Ending("stopped", ENDED)
-        ending = saying(ending, disagreement(self._apart))
+        ending = with_messages(ending, disagreement(self._apart))
         last = self.trace.last
         known = ("objective", "violation", "nnz", "nnz_rows", "cpu_seconds", "wall_seconds")
         result = {name: last.get(name, math.nan) for name in known}

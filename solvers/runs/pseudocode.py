@@ -1,6 +1,6 @@
-"""Algorithms as text beside a run: which step an iterate tells about, with its numbers in place.
+"""Algorithms as text next to a run: the step that an iterate has taken, with its numbers in place.
 
-The text of a solver is the file ``<id>.txt``, beside its module or in a folder ``pseudocode`` there, for a
+The text of a solver is the file ``<id>.txt``, next to its module or in a folder ``pseudocode`` there, for a
 plug-in as well:
 
     Zhong et al. 2014, Algorithm 2                    the source, in the first line
@@ -32,7 +32,7 @@ from .breakpoints import Condition, Values
 #: A field in what a step says, and a hyper-parameter in its text.
 PLACE, OPTION = re.compile(r"\{(\w+)\}"), re.compile(r"\$(\w+)")
 #: A condition on a hyper-parameter.
-CHOICE = re.compile(r"(\w+) (=|!=) (\S+(?: \| \S+)*)")
+PARAM_CONDITION = re.compile(r"(\w+) (=|!=) (\S+(?: \| \S+)*)")
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Choice:
 
     @classmethod
     def parse(cls, text: str) -> Choice:
-        """Read ``name = value | value`` or ``name != value``; ValueError for anything else."""
-        if (found := CHOICE.fullmatch(text)) is None:
+        """Read ``name = value | value`` or ``name != value``; raise ValueError for any other text."""
+        if (found := PARAM_CONDITION.fullmatch(text)) is None:
             raise ValueError(f"{text!r} is no condition on a hyper-parameter: write name = value | value")
         return cls(found[1], tuple(found[3].split(" | ")), found[2] == "!=")
 
@@ -64,9 +64,11 @@ def as_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A line of an algorithm: its ``text``, with hyper-parameters behind $; the condition under which an
-    iterate tells about it, ``when`` (None: none ever does); what is then said, with names of fields in
-    braces; and for which hyper-parameters the algorithm has the line, ``only``."""
+    """A line of an algorithm: its ``text``, in which names of hyper-parameters follow a $.
+
+    ``when`` is the condition on which an iterate reports about the line (None: never). The report is the text
+    ``says``, with names of fields in braces. ``only`` restricts the line to some values of hyper-parameters.
+    """
 
     text: str
     when: Condition | None = None
@@ -88,13 +90,17 @@ class Step:
         return PLACE.findall(self.says)
 
     def matches(self, values: Values, before: Values) -> bool:
-        """Tell whether the iterate with these values, by field, tells about it; ``before`` are those of the
-        iterate before."""
+        """Return whether the iterate with these values, by field, reports about the line.
+
+        ``before`` are the values of the previous iterate.
+        """
         return self.when is not None and self.when.holds(values, before)
 
     def filled(self, values: Values, write: Callable[[Any], str] = str) -> str:
-        """Return what it says of an iterate with these values, each written by ``write``; nothing where one
-        is not known."""
+        """Return the report on an iterate with these values, each written by ``write``.
+
+        Return "" if one of them is not known.
+        """
         if any(values[name] is None for name in self.fields):
             return ""
         return PLACE.sub(lambda place: write(values[place[1]]), self.says)
@@ -109,7 +115,7 @@ class Pseudocode:
 
     @classmethod
     def parse(cls, text: str) -> Pseudocode:
-        """Read an algorithm; ValueError, one sentence, for a line that is wrong."""
+        """Read an algorithm; raise ValueError, one sentence, if a line is wrong."""
         source, *lines = (line.rstrip() for line in text.splitlines() if line.strip())
         steps: list[Step] = []
         for line in lines:

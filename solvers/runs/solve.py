@@ -1,4 +1,4 @@
-"""The shortest way from a problem and a solver to a trace."""
+"""The function that runs a solver on a problem and returns its trace."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from ..methods.solver import Solver
 from ..probes.probe import Probe
 from ..problems.problem import Problem
+from ..traces.trace import Trace
 from .gate import Gate
 from .run import Run
 from .stopping import Stopping
-from .trace import Trace
 
 
 def solve(
@@ -38,11 +38,11 @@ def solve(
         Limits, whichever is met first: those of :class:`solvers.Stopping`. With none given, ``tol`` is 1e-6
         and ``max_seconds`` 600.
     probes : sequence of Probe
-        What is recorded besides the fields of the record.
+        Further observations, recorded with the fields of the record.
     w0 : array of shape (d,), optional
-        Where to start; by default where the problem says, which is w = 0 as a rule.
+        The starting point; by default that of the problem, which is usually w = 0.
     gate : Gate, optional
-        What the run asks at each step whether it may go on.
+        May pause or interrupt the run at each step.
 
     Returns
     -------
@@ -65,4 +65,4 @@ def solve(
     """
     stopping = Stopping(tol, gap, f_star, max_iter, max_seconds).or_usual()
     how = {"stopping": stopping, "probes": probes, "w0": w0, "gate": gate}
-    return Run(problem, solver.towards(stopping.tol), **how).execute()
+    return Run(problem, solver.with_tol(stopping.tol), **how).execute()

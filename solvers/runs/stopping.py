@@ -1,4 +1,4 @@
-"""When a run ends: rules over the newest record, joined by "whichever comes first"."""
+"""Limits of a run: rules over the newest record, joined by "whichever comes first"."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def relative_gap(objective: float, f_star: float) -> float: ...
 @overload
 def relative_gap(objective: np.ndarray, f_star: float) -> np.ndarray: ...
 def relative_gap(objective: Any, f_star: float) -> Any:
-    """Return (f - f*)/|f*|, or f - f* where |f*| < 1e-12.
+    """Return (f - f*)/|f*|, or f - f* if |f*| < 1e-12.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def relative_gap(objective: Any, f_star: float) -> Any:
 
 
 def undercuts(objective: float, f_star: float) -> bool:
-    """Tell whether an objective is so far below f* that f* cannot be the minimum: by more than 1e-9,
+    """Return whether an objective is so far below f* that f* cannot be the minimum: by more than 1e-9,
     relatively.
 
     Parameters
     ----------
     objective, f_star : float
-        f, and what is taken for its minimum f*.
+        f, and its assumed minimum f*.
 
     Returns
     -------
@@ -57,16 +57,16 @@ def undercuts(objective: float, f_star: float) -> bool:
 
 @dataclass(frozen=True)
 class Stopping:
-    """Limits of a run, of which the first that is met ends it; None means no such limit.
+    """Limits of a run, which ends as soon as one of them is met; None means no limit.
 
     Parameters
     ----------
     tol : float, optional
-        Violation of optimality relative to its value at w = 0, where f is not known to be lower elsewhere by
-        more than √tol of it, at most 1 %; if the loss has no gradient, proved gap relative to f (see
-        :mod:`solverscope.solvers.problems.certificates`).
+        Violation of optimality relative to its value at w = 0. It does not end the run if f is known to be
+        lower elsewhere by more than √tol of f, at most 1 %. If the loss has no gradient, proved gap relative
+        to f (see :mod:`solverscope.solvers.problems.certificates`).
     gap : float, optional
-        Relative distance to ``f_star``; ends nothing once an iterate is below that.
+        Relative distance to ``f_star``; ignored once an iterate is below ``f_star``.
     f_star : float, optional
         The minimum of f.
     max_iter : int, optional
@@ -102,8 +102,10 @@ class Stopping:
             raise ValueError("a gap can only be measured against f*: give f_star as well")
 
     def or_usual(self) -> Stopping:
-        """Return these limits, or ``tol=1e-6`` and ``max_seconds=600`` where there are none. A gap alone gets
-        the seconds as well: with a wrong f* it may never be reached."""
+        """Return these limits, or ``tol=1e-6`` and ``max_seconds=600`` if there are none.
+
+        If ``gap`` is the only limit, ``max_seconds`` is added: with a wrong f* the gap may never be reached.
+        """
         if self.tol is self.max_iter is self.max_seconds is None:
             return replace(self, tol=USUAL_TOL if self.gap is None else None, max_seconds=USUAL_SECONDS)
         return self

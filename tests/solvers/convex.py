@@ -38,10 +38,22 @@ def multilabel_hinge(Z: cp.Expression, data: Data) -> cp.Expression:
     return cp.sum(cp.hstack(total))
 
 
+def quantile(Z: cp.Expression, data: Data) -> cp.Expression:
+    """Σ max(τ(y - z), (1 - τ)(z - y)), τ = ½."""
+    return 0.5 * cp.norm1(Z[:, 0] - data.train.y)
+
+
+def epsilon_insensitive(Z: cp.Expression, data: Data) -> cp.Expression:
+    """Σ max(0, |z - y| - ε), ε = 0.1."""
+    return cp.sum(cp.pos(cp.abs(Z[:, 0] - data.train.y) - 0.1))
+
+
 LOSSES: dict[str, Callable[[cp.Expression, Data], cp.Expression]] = {
     "binary-hinge": binary_hinge,
     "multiclass-hinge": multiclass_hinge,
     "multilabel-hinge": multilabel_hinge,
+    "quantile": quantile,
+    "epsilon-insensitive": epsilon_insensitive,
 }
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from solverscope import datasets, solvers
-from solverscope.solvers.parts.linesearch import Breakpoints
-from solverscope.solvers.rivals.foreign import Foreign
+from solverscope.solvers.rivals.external_solver import ExternalSolver
+from solverscope.solvers.search.outcome import Breakpoints
 
 #: Solvers whose algorithm is written down here, unlike that of other people's programs.
 HOUSE = [
@@ -23,7 +23,7 @@ HOUSE = [
 #: Those that can run in this installation.
 HERE = [id for id, cls in solvers.SOLVERS.items() if cls.why_not_here() is None]
 #: Programs in processes of their own, which take seconds to start.
-ELSEWHERE = {id for id, cls in solvers.SOLVERS.items() if issubclass(cls, Foreign)}
+ELSEWHERE = {id for id, cls in solvers.SOLVERS.items() if issubclass(cls, ExternalSolver)}
 STORAGES = ("dense", "sparse", "binary", "lazy", "lazy-binary")
 
 
@@ -151,6 +151,23 @@ def trees(n: int = 300, d: int = 5, storage: str = "dense", seed: int = 0, **opt
     return Data("tree", Part(X, y), PARENTS.size, "tree-softmax", parents=PARENTS)
 
 
+def regression(
+    n: int = 60, d: int = 12, storage: str = "dense", seed: int = 0, m: int = 1, **options: Any
+) -> Data:
+    """Targets above 0, as counts are, from a noisy linear rule of their logarithms; ``m`` of them."""
+    X, rng = matrix(n, d, storage, seed=seed, **options), np.random.default_rng(seed + 1)
+    Z = dense_of(X) @ rng.normal(size=(d, m))
+    Y = np.exp(0.7 * Z / Z.std() + 0.7 * rng.normal(size=(n, m)))
+    if m == 1:
+        return Data("regression", Part(X, Y[:, 0]), 1, "squared")
+    return Data("multitask", Part(X, Y), m, "multitask-squared")
+
+
+def multitask(n: int = 60, d: int = 12, storage: str = "dense", seed: int = 0, **options: Any) -> Data:
+    """Three targets."""
+    return regression(n, d, storage, seed, 3, **options)
+
+
 #: A maker of small data for each kind of labels.
 MAKERS = {
     "binary": binary,
@@ -158,7 +175,14 @@ MAKERS = {
     "multilabel": multilabel,
     "sequences": chains,
     "tree": trees,
+    "regression": regression,
+    "multitask": multitask,
 }
+
+
+def kind_for(loss: str) -> str:
+    """A kind of labels that a loss takes, classes rather than sets of labels."""
+    return next(kind for kind in MAKERS if kind in solvers.LOSSES[loss].kinds)
 
 
 def losses_with(*traits: solvers.Trait) -> list[tuple[str, str]]:

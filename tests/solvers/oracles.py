@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, logsumexp, rel_entr, softmax
 
 from .helpers import Data, dense_of
 
@@ -107,6 +107,25 @@ def label_sets(data: Data, m: int) -> np.ndarray:
     return np.eye(m, dtype=bool)[y] if isinstance(y, np.ndarray) else np.asarray(y.todense()) != 0
 
 
+def squared(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """The same of half the squared error."""
+    R = Z - data.train.y.reshape(Z.shape)
+    return 0.5 * (R * R).sum(), R, np.zeros(0)
+
+
+def huber(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """The same of Huber's loss, δ = 1.35."""
+    R = Z - data.train.y.reshape(Z.shape)
+    G = np.clip(R, -1.35, 1.35)
+    return (G * (R - 0.5 * G)).sum(), G, np.zeros(0)
+
+
+def poisson(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """The same of half the deviance of Poisson's distribution with mean exp z."""
+    y, mean = data.train.y, np.exp(Z[:, 0])
+    return (mean - y + rel_entr(y, mean)).sum(), (mean - y)[:, None], np.zeros(0)
+
+
 LOSSES: dict[str, Callable[..., Residual]] = {
     "logistic": logistic,
     "smoothed-binary-hinge": smoothed_binary_hinge,
@@ -116,6 +135,10 @@ LOSSES: dict[str, Callable[..., Residual]] = {
     "multilabel-squared-hinge": multilabel_squared_hinge,
     "chain-crf": chain_crf,
     "tree-softmax": tree_softmax,
+    "squared": squared,
+    "multitask-squared": squared,
+    "huber": huber,
+    "poisson": poisson,
 }
 #: Shares of ‖w‖₁, of ½‖w‖², and of the sums of ‖W_j‖₂ and of ‖W_j‖_∞ over rows in λR(w).
 PENALTIES = {

@@ -8,6 +8,7 @@ from itertools import pairwise, product
 
 import cvxpy as cp
 import numpy as np
+from scipy.special import xlogy
 
 from .helpers import Data, dense_of
 from .oracles import OUTPUTS, PENALTIES, Oracle, label_sets
@@ -85,12 +86,32 @@ def chain_crf(Z: cp.Expression, data: Data, tail: cp.Expression) -> cp.Expressio
 
 
 #: Of one label a row.
+def squared(Z: cp.Expression, data: Data) -> cp.Expression:
+    """½‖Z - Y‖²."""
+    return 0.5 * cp.sum_squares(Z - data.train.y.reshape(Z.shape))
+
+
+def huber(Z: cp.Expression, data: Data) -> cp.Expression:
+    """Huber's loss, δ = 1.35: CVXPY's is twice as large."""
+    return 0.5 * cp.sum(cp.huber(Z[:, 0] - data.train.y, 1.35))
+
+
+def poisson(Z: cp.Expression, data: Data) -> cp.Expression:
+    """Σ exp z - y z + y log y - y."""
+    y = data.train.y
+    return cp.sum(cp.exp(Z[:, 0])) - y @ Z[:, 0] + float((xlogy(y, y) - y).sum())
+
+
 LOSSES: dict[str, Callable[[cp.Expression, Data], cp.Expression]] = {
     "logistic": logistic,
     "smoothed-binary-hinge": smoothed_binary_hinge,
     "multiclass-logistic": multiclass_logistic,
     "multiclass-squared-hinge": multiclass_squared_hinge,
     "multitask-squared-hinge": multitask_squared_hinge,
+    "squared": squared,
+    "multitask-squared": squared,
+    "huber": huber,
+    "poisson": poisson,
 }
 #: Of sets of labels, leaves and sequences.
 STRUCTURED: dict[str, Callable[..., cp.Expression]] = {
@@ -126,6 +147,9 @@ def polished(oracle: Oracle, w: np.ndarray, squares: float, steps: int = 20_000)
     """Return where accelerated proximal steps lead from ``w``, until nothing is left of the violation."""
     curvature = {"logistic": 0.25, "multiclass-logistic": 0.5}
     curvature |= dict.fromkeys(("smoothed-binary-hinge", "multitask-squared-hinge"), 2.0)
+    curvature |= dict.fromkeys(("squared", "multitask-squared", "huber"), 1.0)
+    if oracle.loss == "poisson":  # exp z has no bound, but it has one next to the minimum
+        curvature["poisson"] = 2.0 * float(np.exp(dense_of(oracle.data.train.X) @ w).max())
     m = w.size // dense_of(oracle.data.train.X).shape[1]
     K = curvature.get(oracle.loss, 2.0 * m) * squares + oracle.lam * PENALTIES[oracle.penalty][1]
     least, v, t = 1e-13 * oracle.violation(np.zeros_like(w)), w.copy(), 1.0

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from solverscope import solvers
-from solverscope.solvers.problems.arrays import LARGEST
+from solverscope.solvers.linalg.arrays import LARGEST_ENTRY
 from tests.solvers.convex import LOSSES as KINKED
 from tests.solvers.convex import Program
 from tests.solvers.helpers import MAKERS, Data, Part, dense_of
@@ -66,7 +66,7 @@ def check(pair, seed, scale, columns, ratio, iterations=15):
         y = np.argmax(raw[:, :m] + rng.normal(size=(n, m)), axis=1)
         y[:m] = range(m)
     X = raw * 10.0 ** np.resize(columns, d) * 10.0**scale
-    X *= min(0.99 * LARGEST / np.abs(X).max(), 1.0)
+    X *= min(0.99 * LARGEST_ENTRY / np.abs(X).max(), 1.0)
     lam = 10.0**ratio * float(np.abs(X).mean(axis=0).max())
     problem = solvers.make_problem(X, y, loss=loss, penalty=penalty, lam=lam)
     made = solvers.make_solver(solver)

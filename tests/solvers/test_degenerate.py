@@ -46,6 +46,8 @@ def labels(kind, name):
         return np.stack([turn % 2, turn // 2 % 2, turn % 3 == 0], axis=1).astype(int)
     if kind == "binary":
         return np.where(turn % 2, 1, -1)
+    if kind == "multitask":
+        return np.stack([turn % 3, turn % 2], axis=1)
     turn = turn % (3 if n > 2 else 2)
     return LEAVES[turn] if kind == "tree" else turn
 

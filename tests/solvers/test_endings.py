@@ -8,7 +8,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.solvers.problems.certificates import optimality
-from solverscope.solvers.runs.run import OPTIMALITY_SHARE
+from solverscope.solvers.runs.observer import OPTIMALITY_SHARE
 from tests.solvers.helpers import binary, multiclass
 
 SQUARED = ("multiclass-squared-hinge", "l1-l2")

@@ -48,11 +48,13 @@ def test_compatibility_is_what_traits_say():
     for loss, loss_class in solvers.LOSSES.items():
         for penalty, penalty_class in solvers.PENALTIES.items():
             offered = loss_class.traits | penalty_class.traits
-            offered |= Trait.SLOPES if Trait.SMOOTH in offered else Trait(0)
+            offered |= Trait.DIRECTIONAL_DERIVATIVE if Trait.SMOOTH in offered else Trait(0)
             fitting = solvers.compatible(loss=loss, penalty=penalty)
             for id, solver in solvers.SOLVERS.items():
                 reason = solvers.why_not_solver(id, loss, penalty)
-                fits = solver.needs & ~offered == Trait(0) and solver.why_not_here() is None
+                formulas = getattr(solver, "formulas", Trait(0))
+                known = not formulas or bool(formulas & offered)
+                fits = known and solver.needs & ~offered == Trait(0) and solver.why_not_here() is None
                 assert (id in fitting) == (reason is None) == fits
 
 
@@ -64,6 +66,12 @@ def test_the_sentence_names_exactly_what_is_missing():
     assert solvers.why_not_solver(demanding.id, rough.id, "l1") == f"needs {Trait.SMOOTH.phrase}"
     both = solvers.why_not_solver(demanding.id, rough.id, grouped.id)
     assert both == f"needs {Trait.SMOOTH.phrase} and {Trait.SEPARABLE.phrase}"
+
+
+def test_a_program_that_knows_several_losses_names_them_all():
+    said = "needs a logistic loss of one label, binary or multiclass, or a squared loss of numeric targets"
+    assert solvers.why_not_solver("celer", "huber", "l1") == said
+    assert solvers.why_not_solver("celer", "squared", "l1") == solvers.SOLVERS["celer"].why_not_here()
 
 
 def test_a_loss_that_does_not_fit_the_labels_is_refused_with_those_that_do():

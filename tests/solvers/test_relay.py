@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers import Run, Stopping, legs_of
-from solverscope.solvers.problems.design import Design
+from solverscope.solvers import Run, Stopping, parse_legs
+from solverscope.solvers.linalg.design import Design
 from tests.solvers.helpers import MAKERS
 
 LEGS = "sgd-l1,eta0=0.1 until iteration >= 2 then prox-qn of 1/2 until iteration >= 3 then prox-qn"
@@ -113,7 +113,7 @@ def dense(design):
 
 
 def test_rows_taken_out_of_a_design_are_its_rows(monkeypatch):
-    monkeypatch.setattr("solverscope.solvers.problems.products.storage.rows_of_block", lambda *sizes: 7)
+    monkeypatch.setattr("solverscope.solvers.linalg.storage.rows_of_block", lambda *sizes: 7)
     rng = np.random.default_rng(0)
     for X in (rng.normal(size=(40, 6)), (rng.random((40, 6)) < 0.4).astype(float)):
         rows = np.sort(rng.permutation(40)[:17])
@@ -125,20 +125,20 @@ def test_rows_taken_out_of_a_design_are_its_rows(monkeypatch):
     ("legs", "said"),
     [
         ("prox-qn then lbfgs", "prox-qn never hands over: write prox-qn until iteration >= 15 then"),
-        ("prox-qn until iteration >= 3", "the last leg goes to the end"),
-        ("prox-qn of 1/4", "the last leg goes to the end, on all instances"),
+        ("prox-qn until iteration >= 3", "the last leg runs to the end"),
+        ("prox-qn of 1/4", "the last leg runs to the end on all instances"),
         ("prox-qn until cpu_seconds > 1 then prox-qn", "depends on the clock, and a relay is replayed"),
-        ("prox-qn of 5/4 until iteration >= 1 then prox-qn", "'5/4' is no share of the instances"),
-        ("prox-qn of half until iteration >= 1 then prox-qn", "'half' is no share of the instances"),
+        ("prox-qn of 5/4 until iteration >= 1 then prox-qn", "'5/4' is not a share of the instances"),
+        ("prox-qn of half until iteration >= 1 then prox-qn", "'half' is not a share of the instances"),
         ("newton until iteration >= 1 then prox-qn", "there is no solver 'newton'"),
-        ("relay until iteration >= 1 then prox-qn", "a leg of a relay is no relay"),
+        ("relay until iteration >= 1 then prox-qn", "a relay cannot be a leg of a relay"),
         ("prox-qn until later then prox-qn", "'later' is no condition to break at"),
         ("prox-qn,memory=x until iteration >= 1 then prox-qn", "memory must be"),
     ],
 )
 def test_legs_that_cannot_be_run_get_one_sentence(legs, said):
     with pytest.raises(ValueError, match=said):
-        legs_of(legs)
+        parse_legs(legs)
     with pytest.raises(ValueError, match=said):
         relay(legs)
 

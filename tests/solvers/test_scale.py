@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.problems.arrays import LARGEST
+from solverscope.solvers.linalg.arrays import LARGEST_ENTRY
 from tests.solvers.helpers import HOUSE, MAKERS, binary, dense_of, losses_with
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import minimum
@@ -122,7 +122,7 @@ def test_the_largest_features_that_are_taken_make_no_solver_stop_early(id, kind,
         ).result
 
     # transitions have no unit: a penalty for features of a thousand leaves none of them
-    (at_zero, usual), (_, found) = solved(1e3 if kind == "sequences" else 1.0), solved(LARGEST)
+    (at_zero, usual), (_, found) = solved(1e3 if kind == "sequences" else 1.0), solved(LARGEST_ENTRY)
     fallen = at_zero - usual["objective"]
     assert fallen > 0.0
     assert found["status"] != "failed"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...declare import Trait, as_printed, param
-from ...parts.linesearch import Found, unsearched
 from ...problems.lipschitz import block_constants, constant_param
 from ...problems.point import REFRESH, Point
 from ...problems.problem import Problem
-from ..usual import tol_param
-from ..working_sets import Look, Steps, WorkingSetSolver, rule_param
+from ...search.outcome import SearchResult, without_search
+from ..common_params import tol_param
+from ..working_sets import WorkingSetSolver, WorkingSetState, WorkingSetSteps, rule_param
 from .bcd import NO_SEARCH, RowUpdates
 from .bcd_kernels import Blocks
 
@@ -21,20 +21,20 @@ from .bcd_kernels import Blocks
 class AndersonBCD(WorkingSetSolver):
     """Cyclic proximal steps with one over the Lipschitz constant of each row, and an extrapolated point.
 
-    An iterate is M cyclic passes over the rows of the working set, and a trial of the combination Σ_k c_k w_k
-    of the points after them, Σ c_k = 1, whose residual Σ_k c_k (w_k - w_{k-1}) is shortest (eq. 7). It is
-    taken where f is lower than after the last pass. Near the optimum the passes act as a linear map, of
-    which the combination is nearly the fixed point.
+    An iterate is M cyclic passes over the rows of the working set, and an extrapolation from the points w_k
+    after them. The combination Σ_k c_k w_k, Σ c_k = 1, has the shortest residual Σ_k c_k (w_k - w_{k-1})
+    (eq. 7). It is accepted if f is lower than after the last pass. Near the optimum the passes act as a
+    linear map, of which the combination is nearly the fixed point.
 
-    Once the extrapolated point is taken, its residual is the extrapolated dual point of celer, by which
-    ``rule=growing-dual`` measures.
+    The residual at an extrapolated point is the extrapolated dual point of celer, which ``rule=growing-dual``
+    uses.
     """
 
     id = "anderson-bcd"
     name = "Anderson BCD"
     summary = "cyclic coordinate descent, extrapolated, on the working set of a rule"
     paper = "Bertrand and Massias 2021"
-    needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
+    needs = Trait.SMOOTH | Trait.ROW_KERNELS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
     presets = as_printed(rule="none")
     dense_vectors = 8
     carries = ("active",)
@@ -45,11 +45,11 @@ class AndersonBCD(WorkingSetSolver):
     constant: str = constant_param()
     tol: float = tol_param()
 
-    def begin(self, problem: Problem) -> _Passes:
-        return _Passes(self, problem)
+    def begin(self, problem: Problem) -> ExtrapolatedPasses:
+        return ExtrapolatedPasses(self, problem)
 
 
-class _Passes(Steps):
+class ExtrapolatedPasses(WorkingSetSteps):
     """Passes over the rows of the working set, and the points after them."""
 
     def __init__(self, solver: AndersonBCD, problem: Problem) -> None:
@@ -58,38 +58,41 @@ class _Passes(Steps):
         self.updates = RowUpdates(problem, Blocks(np.ones(K.size, dtype=np.bool_), K, none, none))
         self.count = 0
 
-    def step(self, point: Point, look: Look) -> Found[Point]:
+    def step(self, point: Point, state: WorkingSetState) -> SearchResult[Point]:
         """Make M passes, and try the extrapolated point."""
-        members, m, M = look.members, self.problem.design.n_outputs, self.solver.memory
+        members, m, M = state.members, self.problem.design.n_outputs, self.solver.memory
         features = np.arange(len(members) // m) if members.full else members.coordinates[::m] // m
         points = [members.take(point.w).copy()]
         for _ in range(M):
             self.updates.run(point, features, NO_SEARCH, np.inf, paper=False)
             points.append(members.take(point.w).copy())
-        point = self._settled(point, look)
+        point = self._settled(point, state)
         self.known = {"inner_iterations": M}
         if np.array_equal(points[0], points[-1]):
-            return Found(point, 0.0, None, 0)
+            return SearchResult(point, 0.0, None, 0)
         combined = extrapolated(np.array(points)) if self.solver.extrapolate else None
         if combined is not None:
             line = self.problem.line(point, combined - points[-1], members)
             if line(1.0) < point.objective:
                 point = line.move(1.0)
-                self.known["events"] = ("extrapolated",)
-        return unsearched(point)
+                self.events += ("extrapolated",)
+        return without_search(point)
 
-    def _settled(self, point: Point, look: Look) -> Point:
-        """Return the point at the weights as they are now, its scores computed afresh now and then."""
+    def _settled(self, point: Point, state: WorkingSetState) -> Point:
+        """Return the point at the current weights; its scores are recomputed now and then."""
         self.count += self.solver.memory
         scores = point.scores
         if self.count >= REFRESH:
-            self.count, scores = 0, self.problem.design.scores(look.members.take(point.w), look.members)
-        return Point(self.problem, point.w, scores, active=look.members)
+            self.count, scores = 0, self.problem.design.scores(state.members.take(point.w), state.members)
+        return Point(self.problem, point.w, scores, active=state.members)
 
 
 def extrapolated(points: np.ndarray) -> np.ndarray | None:
-    """Return Σ_k c_k w_k over k = 1 to M of points w_0 to w_M (rows), Σ c_k = 1, with the least
-    ‖Σ_k c_k (w_k - w_{k-1})‖; None where the differences do not tell it."""
+    """Return the combination Σ_k c_k w_k, k = 1 to M, of points w_0 to w_M (rows).
+
+    The coefficients minimize ‖Σ_k c_k (w_k - w_{k-1})‖ subject to Σ c_k = 1. Return None if the differences
+    do not determine c.
+    """
     U = np.diff(points, axis=0)
     gram = U @ U.T
     if not np.all(np.isfinite(gram)) or gram[-1, -1] == 0.0:

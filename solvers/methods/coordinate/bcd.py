@@ -9,49 +9,53 @@ from typing import ClassVar
 import numpy as np
 
 from ...declare import Trait, as_printed, param, random_seed
-from ...parts.linesearch import Found, Search, unsearched
 from ...problems.lipschitz import block_constants, constant_param
 from ...problems.losses.feature_columns import ColumnData
 from ...problems.point import REFRESH, Point
 from ...problems.problem import Problem
+from ...search.line_search import MODEL_ARMIJO
+from ...search.outcome import SearchLog, SearchResult, without_search
+from ...working_sets.policy import FixedShare, ShrinkingPolicy
 from ..iterate import NAN, Ending, Iterate
 from ..solver import Solver
 from ..working_sets import weights_of
-from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
-from .moves import Moves
+from .bcd_kernels import MAX_ARMIJO_TRIALS, Blocks, RowSearch, Strengths, update_rows
+from .moves import RecentMoves
 
-#: Entries of X times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
-CHUNK = 500_000
-#: ε of 𝓛_j >= ε, in units of s Σ_i x_ij²: the paper's, for features of unit length.
-FLOOR = 1e-12
-#: Trials of a search from which on it moved scores so far, and back, that they are computed afresh.
-SHAKEN = 20
-#: Where K_j takes the place of a search.
-NO_SEARCH = Searching(0.0, 0.0, 1.0)
+#: Entries of X times outputs per kernel call: 5 to 60 ms, depending on the loss.
+BCD_ENTRIES_PER_CALL = 500_000
+#: Least 𝓛_j, relative to s Σ_i x_ij²: the paper's ε for features of unit length.
+LIPSCHITZ_FLOOR = 1e-12
+#: Trials of a search above which scores are recomputed: so many moves back and forth leave rounding.
+RECOMPUTE_TRIALS = 20
+#: Settings of no search, if K_j takes its place.
+NO_SEARCH = RowSearch(0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class BlockCoordinateDescent(Solver):
-    """A block is the row of weights of one feature; an iterate is a pass: as many blocks as are active.
+    """Block coordinate descent: a block is the row of weights of one feature, an iterate is one pass.
+
+    A pass visits as many blocks as are active.
 
     In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards W_j*. The scores move with it, at
-    the samples that have the feature, so that a block costs O(n̂ m). The run ends when the sum (``bcd-ls``) or
-    the maximum (``bcd-cst``) of the violations met in a pass is at most ``tol`` times that of the first pass
-    (section 4.5). With the min-norm rule the first pass is one from w = 0 even where the run is not (of
-    ``bcd-cst``, whose random rows may miss those that are violated, one over all rows), and the violation
-    over all rows must be as small against that at w = 0.
+    the samples that have the feature, so that a block costs O(n̂ m). The run ends when the violations met in
+    a pass are at most ``tol`` times those of the first pass (section 4.5). Their sum counts for ``bcd-ls``,
+    their maximum for ``bcd-cst``. With the min-norm rule the first pass is one from w = 0 even if the run is
+    not; for ``bcd-cst``, whose random rows may miss those that are violated, it is one over all rows. The
+    violation over all rows must then be as small relative to that at w = 0.
 
     Algorithms 1 to 3 have no shrinking: it is the extension of section 5.2.4, which ``preset=paper`` leaves
-    out. With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
-    largest violation of the pass before. All rows come back, and an epoch begins, when the violations of the
-    rest are at most ``revisit`` times those of the whole pass that the epoch began with. (The paper waits
-    until the rest has converged: that is ``revisit`` 0.) v_max is kept then: every row is looked at in that
-    pass before it may go again.
+    out. With ``shrinking`` a row at zero is left out if it would stay optimal for λ - v_max/n. Here v_max is
+    the largest violation of the previous pass, see :class:`.policy.ShrinkingPolicy`. All rows come back, and
+    an epoch begins, when the violations of the rest are at most ``revisit`` times those of the epoch's first
+    pass. (The paper waits until the rest has converged: that is ``revisit`` 0.) v_max is kept then: every row
+    is visited in that pass before it may leave again.
     """
 
     paper = "Blondel et al. 2013, algorithms 1-3"
     dense_vectors = 3
-    #: whether the violations of a pass are added up, or their maximum is taken
+    #: whether violations of a pass are summed; else their maximum is taken
     sums: ClassVar[bool]
     #: how many moves of passes are combined
     moves: ClassVar[int] = 0
@@ -82,46 +86,49 @@ class BlockCoordinateDescent(Solver):
     )
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        passes = _Passes(self, problem, problem.at(w0))
+        passes = RowPasses(self, problem, problem.at(w0))
         violation = problem.violation_at_zero() if w0 is None else NAN
         known = {"epoch": 0, "violation": violation, "events": ("epoch-start",)}
         yield Iterate.at(passes.point, 0, active=passes.working_set, **known)
         if violation <= problem.noise:
             return Ending("converged", "w = 0 is optimal")
-        moves = Moves(problem, passes.updates.data, self.moves) if self.moves else None
+        moves = RecentMoves(problem, passes.updates.data, self.moves) if self.moves else None
         first, least = self.first(problem, w0), problem.noise * (passes.active.size if self.sums else 1)
-        v_max, target, epoch, n = np.inf, 0.0, 0, 0
+        schedule, n = FixedShare(self.revisit, least), 0
+        policy = ShrinkingPolicy(schedule, problem.loss.n_instances, enabled=self.shrinking)
         events: tuple[str, ...] = ()
         while True:
             n, active, whole = n + 1, passes.working_set, passes.whole
-            total, v_max, found = passes.run(self.sequence(passes.active, n), v_max)
-            met = total if self.sums else v_max
+            total, v_max, found = passes.run(self.sequence(passes.active, n), policy.threshold)
+            policy.last_violation, met = v_max, total if self.sums else v_max
             first = first or met
             done, violation = met <= max(self.tol * first, least), NAN
             if whole:
-                target = max(self.revisit * met, self.tol * first, least)
+                schedule.least = max(self.tol * first, least)
+                schedule.screen_all(met)
                 if done:
                     violation = passes.point.violation()
             if moves and moves.due and not done:
                 before, passes.point = passes.point, moves.combine(passes.point, passes.active)
                 events += ("extrapolated",) if passes.point is not before else ()
-            known = {"violation": violation, "epoch": epoch, "events": events}
+            known = {"violation": violation, "epoch": policy.epoch, "events": events}
             known["phase"] = "shrink" if self.shrinking else None
             yield Iterate.at(passes.point, n, active=active, found=found, **known)
-            # the paper's rule sees the rows of a pass, which need not be all where they are drawn
+            # the paper's rule knows the rows of a pass, which are not all rows if they are drawn at random
             printed = self.rule == "paper" and first and (self.sums or violation <= self.tol * first)
             if done and whole and (violation <= problem.aim(self.tol) or printed):
                 return Ending("converged", f"no row violated by more than {v_max:.3g} in a whole pass")
             events = ()
-            if met <= target and not whole:
-                epoch, events = epoch + 1, ("epoch-start",)
+            if policy.epoch_is_over(met, whole=whole):
+                policy.end_epoch(met)
+                events = ("epoch-start",)
                 passes.activate()
             elif self.shrinking:
                 passes.shrink()
 
     def first(self, problem: Problem, w0: np.ndarray | None) -> float:
-        """Return the sum or maximum of the violations at w = 0, against which ``tol`` is measured; 0 where
-        the first pass will meet just these (after a warm start it meets smaller ones)."""
+        """Return the sum or maximum of the violations at w = 0, to which ``tol`` is relative; 0 if the first
+        pass meets just these (after a warm start it meets smaller ones)."""
         if self.rule == "paper" or (self.sums and w0 is None):
             return 0.0
         if not self.sums:
@@ -136,16 +143,16 @@ class BlockCoordinateDescent(Solver):
         raise TypeError(f"{type(self).__name__} does not define sequence")
 
     def constants(self, problem: Problem) -> np.ndarray:
-        """Return K_j of each feature; an empty array where a search takes their place."""
+        """Return K_j of each feature; an empty array if a search takes their place."""
         return np.zeros(0)
 
-    def searching(self) -> Searching:
+    def searching(self) -> RowSearch:
         """Return the settings of that search."""
         return NO_SEARCH
 
 
 class RowUpdates:
-    """Updates of rows of W in turn, and what they read of a problem."""
+    """Updates of rows of W in turn, and the data that they read."""
 
     def __init__(self, problem: Problem, blocks: Blocks) -> None:
         self.problem, self.blocks, design, penalty = problem, blocks, problem.design, problem.penalty
@@ -154,7 +161,7 @@ class RowUpdates:
         self.strengths = Strengths(problem.scale, penalty.ridge, *penalty.row_norms)
 
     def run(
-        self, point: Point, order: np.ndarray, searching: Searching, slack: float, *, paper: bool
+        self, point: Point, order: np.ndarray, searching: RowSearch, threshold: float, *, paper: bool
     ) -> tuple[float, float, int, np.ndarray]:
         """Update rows in turn, as :func:`.bcd_kernels.update_rows` does, in place of weights and scores of
         the point; return the sum and the largest of the violations met, the trials, and the longest
@@ -162,10 +169,11 @@ class RowUpdates:
         design = self.problem.design
         W, _ = design.split(point.w)
         work = np.cumsum(design.column_nnz[order] * design.n_outputs)
-        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
-        total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((TRIALS + 1, 3))
+        most = work[-1] if work.size else 0
+        cuts = np.searchsorted(work, np.arange(BCD_ENTRIES_PER_CALL, most, BCD_ENTRIES_PER_CALL)) + 1
+        total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((MAX_ARMIJO_TRIALS + 1, 3))
         for part in np.split(order, cuts):
-            given = part, self.blocks, self.strengths, searching, slack, paper, longest
+            given = part, self.blocks, self.strengths, searching, threshold, paper, longest
             sums, most, tried, touched = update_rows(self.data, point.scores.Z, W, *given)
             total, largest, trials = total + sums, max(largest, most), trials + tried
             design.touched += touched
@@ -173,13 +181,13 @@ class RowUpdates:
         return total, largest, trials, longest
 
 
-class _Passes:
-    """Weights and scores, and the features that are not left out."""
+class RowPasses:
+    """The passes of a run: weights, scores, and the active features."""
 
     def __init__(self, solver: BlockCoordinateDescent, problem: Problem, point: Point) -> None:
         self.solver, self.problem, self.point = solver, problem, point
         design, n = problem.design, problem.design.n_features
-        floor = FLOOR * problem.scale * design.column_squares()
+        floor = LIPSCHITZ_FLOOR * problem.scale * design.column_squares()
         self.blocks = Blocks(np.ones(n, dtype=np.bool_), solver.constants(problem), floor, np.ones(n))
         self.updates = RowUpdates(problem, self.blocks)
         self.count = 0
@@ -193,7 +201,7 @@ class _Passes:
 
     @property
     def whole(self) -> bool:
-        """Tell whether no feature is left out."""
+        """Return whether no feature is left out."""
         return self.active.size == self.blocks.keep.size
 
     def shrink(self) -> None:
@@ -203,31 +211,36 @@ class _Passes:
             self.active, design = self.active[kept], self.problem.design
             self.working_set = design.working_set(weights_of(self.active, design.n_outputs))
 
-    def run(self, order: np.ndarray, v_max: float) -> tuple[float, float, Found[Point]]:
-        """Make a pass; return the sum and the largest of the violations met, and the outcome of its
-        searches."""
+    def run(self, order: np.ndarray, threshold: float) -> tuple[float, float, SearchResult[Point]]:
+        """Make a pass, and mark rows to leave by the ``threshold`` v_max/n; return the sum and the largest of
+        the violations met, and the outcome of the searches."""
         solver, problem, search = self.solver, self.problem, self.blocks.K.size == 0
         kinks = sum(problem.penalty.row_norms)
-        slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
+        share = threshold / kinks if kinks else np.inf
         searching = solver.searching() if search else NO_SEARCH
         total, largest, trials, longest = self.updates.run(
-            self.point, order, searching, slack, paper=solver.rule == "paper"
+            self.point, order, searching, share, paper=solver.rule == "paper"
         )
         scores = self.point.scores
         self.count += 1
-        if self.count % REFRESH == 0 or longest[0, 0] > SHAKEN:
+        if self.count % REFRESH == 0 or longest[0, 0] > RECOMPUTE_TRIALS:
             scores = problem.design.scores(self.point.w)
         self.point = Point(problem, self.point.w, scores, active=self.working_set)
-        found = Found(self.point, NAN, _noted(longest), trials) if search else unsearched(self.point)
+        found = (
+            SearchResult(self.point, NAN, _search_log(longest), trials)
+            if search
+            else without_search(self.point)
+        )
         return total, largest, found
 
 
-def _noted(longest: np.ndarray) -> Search | None:
-    """Turn what the kernel wrote of the longest search of a pass into a log; None if there was no search."""
+def _search_log(longest: np.ndarray) -> SearchLog | None:
+    """Return the log of the longest search of a pass, from the array of the kernel; None if there was no
+    search."""
     count, before, row = longest[0]
     if count == 0:
         return None
-    search = Search(float(before), block=int(row))
+    search = SearchLog(float(before), block=int(row))
     for trial in longest[1 : int(count) + 1].tolist():
         search.note(*trial)
     return search
@@ -235,26 +248,32 @@ def _noted(longest: np.ndarray) -> Search | None:
 
 @dataclass(frozen=True)
 class BCDLS(BlockCoordinateDescent):
-    """𝓛_j from the second derivatives h_j of eq. (6), and an Armijo search (7): Tseng and Yun 2009.
+    """Block coordinate descent with an Armijo search (7), as in Tseng and Yun 2009.
 
-    h_j is computed in :mod:`...problems.losses.feature_columns`, the search is in
-    :func:`.bcd_kernels.update_rows`.
+    𝓛_j is computed from the second derivatives h_j of eq. (6). h_j is computed in
+    :mod:`...problems.losses.feature_columns`, and the search is in :func:`.bcd_kernels.update_rows`.
 
-    Three things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1`` and ``moves=0``,
-    without shrinking. A pass takes every active row once, in a new random order each time, as the authors'
-    program lightning does: with pixels for features, one after the other needs three times as many on MNIST.
-    And 𝓛_j = s_j max(‖h_j‖_∞, ε_j), where s_j (at least 0.1) falls by the factor ``lengthen`` whenever the
-    search takes the first step it tries, and doubles, up to 1, when it does not: ‖h_j‖_∞ overestimates the
-    curvature along most steps. That halves the passes in random orders; in cyclic order it costs passes. ε_j
-    is 1e-12 times the sum of squares of the feature (times 1/n of an average), which depends on no unit.
-    At last, every few passes the best combination of the last ``moves`` moves is added where f is lower there
-    (see :class:`.Moves`): that halves the passes once more where they are many.
+    ``preset=paper`` gives the paper's method: ``order="cyclic"``, ``lengthen=1``, ``moves=0``,
+    ``rule="paper"``, ``revisit=0`` and no shrinking. The defaults go beyond it in three ways.
+
+    First, a pass visits every active row once, in a new random order each time, as the authors' program
+    lightning does. If features are pixels, visiting them one after the other takes three times as many passes
+    on MNIST.
+
+    Second, 𝓛_j = s_j max(‖h_j‖_∞, ε_j), with s_j from 0.1 to 1. s_j is multiplied by ``lengthen`` whenever
+    the search accepts its first step, and doubled when it does not: ‖h_j‖_∞ overestimates the curvature along
+    most steps. This halves the number of passes in random orders, but costs passes in cyclic order. ε_j is
+    1e-12 times the sum of squares of the feature (times 1/n if the loss is an average). So ε_j does not
+    depend on the units of the features.
+
+    Third, every few passes the best combination of the last ``moves`` moves is added if it lowers f (see
+    :class:`.RecentMoves`). If the number of passes is large, this halves it once more.
     """
 
     id = "bcd-ls"
     name = "BCD (LS)"
     summary = "one feature at a time, with a line search"
-    needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE
+    needs = Trait.SMOOTH | Trait.ROW_KERNELS | Trait.GROUP_SEPARABLE
     presets = as_printed(shrinking=False, order="cyclic", lengthen=1.0, revisit=0.0, rule="paper", moves=0)
     carries = ("active", "line")
     sums = True
@@ -263,10 +282,15 @@ class BCDLS(BlockCoordinateDescent):
         "random", "order of rows in a pass", choices=("random", "cyclic"), title="order of rows"
     )
     omega: float = param(
-        0.5, "factor of the line search ω", low=0.0, high=0.999, open_low=True, title="backtracking factor ω"
+        MODEL_ARMIJO.beta,
+        "factor of the line search ω",
+        low=0.0,
+        high=0.999,
+        open_low=True,
+        title="backtracking factor ω",
     )
     sigma: float = param(
-        0.01,
+        MODEL_ARMIJO.sigma,
         "share of the promised decrease that the search asks for",
         low=0.0,
         high=0.999,
@@ -288,8 +312,8 @@ class BCDLS(BlockCoordinateDescent):
     )
     seed: int = random_seed("seed of the random order")
 
-    def searching(self) -> Searching:
-        return Searching(self.omega, self.sigma, self.lengthen)
+    def searching(self) -> RowSearch:
+        return RowSearch(self.omega, self.sigma, self.lengthen)
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
         return active if self.order == "cyclic" else np.random.default_rng([self.seed, n]).permutation(active)
@@ -302,7 +326,7 @@ class BCDCST(BlockCoordinateDescent):
     id = "bcd-cst"
     name = "BCD (CST)"
     summary = "one random feature at a time, with steps of constant length"
-    needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
+    needs = Trait.SMOOTH | Trait.ROW_KERNELS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
     presets = as_printed(shrinking=False, constant="paper", revisit=0.0, rule="paper")
     carries = ("active",)
     sums = False

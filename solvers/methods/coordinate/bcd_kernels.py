@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compute.jit import inlined, kernel
+from ...linalg.row_norms import largest_entry, norm, row_prox, row_subgradient, row_value, violation_of
 from ...problems.losses.feature_columns import column_entries, column_pass, scratch_for
-from ...problems.row_norms import largest_entry, norm, row_prox, row_subgradient, row_value, violation_of
+from ...search.line_search import OBJECTIVE_ROUNDING, Armijo
 
-#: Units of rounding by which a step may miss its decrease, and the number of steps tried.
-ROUNDING, TRIALS = 10.0 * np.finfo(float).eps, 30
-#: Smallest share of the second derivatives that is taken for curvature.
-LEAST = 0.1
+#: Steps tried, at most.
+MAX_ARMIJO_TRIALS = Armijo.least_trials
+#: Least factor s_j of the second derivatives in 𝓛_j.
+MIN_CURVATURE_SHARE = 0.1
 
 
 class Blocks(NamedTuple):
@@ -36,8 +37,8 @@ class Strengths(NamedTuple):
     sup: float
 
 
-class Searching(NamedTuple):
-    """Settings of the search along a row: factor of the steps, share of the promised decrease, factor of
+class RowSearch(NamedTuple):
+    """Settings of the search along a row: factor of the steps, share of the predicted decrease, factor of
     s_j."""
 
     omega: float
@@ -46,8 +47,11 @@ class Searching(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Arrays for one row: its gradient and second derivatives (then a part of the step), the row to go to and
-    the step there, what kernels along columns use, and the trials of a search."""
+    """Arrays for one row, and for the trials of a search.
+
+    They hold its gradient and second derivatives (then a part of the step), the new row and the step to it.
+    ``work`` is for kernels along columns.
+    """
 
     G: np.ndarray
     H: np.ndarray
@@ -58,25 +62,25 @@ class Workspace(NamedTuple):
 
 
 @kernel
-def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_direction, longest):
+def update_rows(data, Z, W, order, blocks, strengths, searching, threshold, ignore_direction, longest):
     """Update the rows of W of the features in ``order``, one after the other (Blondel et al. 2013, Algorithm
-    2); Z = X W moves with W. ``data`` is what :mod:`...problems.losses.feature_columns` reads.
+    2); Z = X W moves with W. ``data`` is read by :mod:`...problems.losses.feature_columns`.
 
-    𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search where K is empty; where it is zero
-    only the penalty sees the row. Shares s_j fall by the factor ``lengthen`` where the first trial is taken,
-    and double, up to 1, where it is not. A row at zero is left out, and marked in ``keep``, if it stays
-    optimal when the strengths fall by the share ``slack``. Returns the sum and the largest of the violations,
-    the trials, and the entries of X touched.
+    𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search if K is empty. If it is zero, only
+    the penalty depends on the row. s_j falls by the factor ``lengthen`` if the first trial is taken, and
+    doubles, up to 1, if it is not. A row at zero is left out, and marked in ``keep``, if it stays optimal
+    when the strengths fall by the share ``threshold``. Returns the sum and the largest of the violations, the
+    trials, and the entries of X read.
 
     ``longest`` gets the longest search, unless the one it holds is as long: first the number of trials, f
-    before and j, then t, f and the most that the rule allows, a row a trial. That f is what depends on the
-    row, up to a constant.
+    before and j; then t, f and the most that the rule allows, one row per trial. That f is the part that
+    depends on the row, up to a constant.
     """
     keep, K, floor, shares = blocks
     scale, ridge, l1, l2, sup = strengths
     m, search = W.shape[1], K.size == 0
     G, H, V, step = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    space = Workspace(G, H, V, step, scratch_for(m), np.empty((TRIALS, 3)))
+    space = Workspace(G, H, V, step, scratch_for(m), np.empty((MAX_ARMIJO_TRIALS, 3)))
     total, largest, trials, touched = 0.0, 0.0, 0, 0
     for j in order:
         w, entries = W[j], column_entries(data.starts, j)
@@ -88,8 +92,8 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
         largest = max(largest, violation)
         keep[j] = True
         if zero and violation == 0.0:
-            if slack < 1.0:
-                keep[j] = not zero_suffices(G, 1.0 - slack, l1, l2, sup, step)
+            if threshold < 1.0:
+                keep[j] = not zero_suffices(G, 1.0 - threshold, l1, l2, sup, step)
             continue
         L = shares[j] * max(scale * steepest + ridge, floor[j]) if search else K[j]
         slope, moves = proximal_step(w, L, strengths, space)
@@ -101,7 +105,10 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
             )
             trials += tries
             touched += moved * entries
-            shares[j] = max(searching.lengthen * shares[j], LEAST) if first else min(2.0 * shares[j], 1.0)
+            if first:
+                shares[j] = max(searching.lengthen * shares[j], MIN_CURVATURE_SHARE)
+            else:
+                shares[j] = min(2.0 * shares[j], 1.0)
         else:
             move_scores(data, Z, j, step)
             touched += entries
@@ -112,8 +119,8 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
 
 @inlined
 def weigh(w, G, H, scale, ridge):
-    """Turn the gradient G of a row's loss into that of loss and ridge; tell whether the row is zero, and the
-    largest of its second derivatives H."""
+    """Turn the gradient G of a row's loss into that of loss and ridge; return whether the row is zero, and
+    the largest of its second derivatives H."""
     zero, steepest = True, 0.0
     for c in range(w.size):
         G[c] = scale * G[c] + ridge * w[c]
@@ -124,7 +131,7 @@ def weigh(w, G, H, scale, ridge):
 
 @inlined
 def zero_suffices(G, left, l1, l2, sup, out):
-    """Tell whether a row stays optimal at zero when the strengths fall to the share ``left``."""
+    """Return whether a row stays optimal at zero when the strengths fall to the share ``left``."""
     for c in range(G.size):
         out[c] = G[c]
     row_prox(out, left * l1, left * l2, left * sup)
@@ -133,7 +140,7 @@ def zero_suffices(G, left, l1, l2, sup, out):
 
 @inlined
 def proximal_step(w, L, strengths, space):
-    """Write V = prox_{λR/L}(w - G/L), or 0 where L is zero, and V - w to ``step``; return the slope along it,
+    """Write V = prox_{λR/L}(w - G/L), or 0 if L is zero, and V - w to ``step``; return the slope along it,
     and whether it is not zero."""
     _, _, l1, l2, sup = strengths
     G, _, V, step, _, _ = space
@@ -152,12 +159,12 @@ def proximal_step(w, L, strengths, space):
 @inlined
 def search_along(data, Z, w, j, loss, slope, strengths, searching, space, longest):
     """Search from row w to V by Armijo's rule, and move row and scores; return the trials, how often the
-    scores moved, and whether the first trial gained more than rounding."""
+    scores moved, and whether the first trial passed by more than rounding."""
     scale, ridge, l1, l2, sup = strengths
     _, part, V, step, work, tried = space
-    before, ahead = row_value(w, l1, l2, sup), row_value(V, l1, l2, sup)
-    promised, start = slope + ahead - before, scale * loss + before
-    rounding = ROUNDING * (scale * (loss + column_entries(data.starts, j)) + before)
+    penalty_before, after_penalty = row_value(w, l1, l2, sup), row_value(V, l1, l2, sup)
+    predicted_decrease, start = slope + after_penalty - penalty_before, scale * loss + penalty_before
+    rounding = OBJECTIVE_ROUNDING * (scale * (loss + column_entries(data.starts, j)) + penalty_before)
     t, done, trials, moved, accepted = 1.0, 0.0, 0, 0, False
     while not accepted:
         for c in range(w.size):
@@ -171,8 +178,8 @@ def search_along(data, Z, w, j, loss, slope, strengths, searching, space, longes
         for c in range(w.size):
             V[c] = V[c] if t == 1.0 else w[c] + t * step[c]
             ridges += V[c] * V[c] - w[c] * w[c]
-        change = scale * (after - loss) + 0.5 * ridge * ridges + row_value(V, l1, l2, sup) - before
-        allowed = searching.sigma * t * promised
+        change = scale * (after - loss) + 0.5 * ridge * ridges + row_value(V, l1, l2, sup) - penalty_before
+        allowed = searching.sigma * t * predicted_decrease
         tried[trials, 0], tried[trials, 1], tried[trials, 2] = t, start + change, start + allowed
         trials += 1
         if change <= allowed + rounding:  # eq. (7)
@@ -180,14 +187,14 @@ def search_along(data, Z, w, j, loss, slope, strengths, searching, space, longes
             for c in range(w.size):
                 w[c] = V[c]
         else:
-            t = searching.omega * t if trials < TRIALS else 0.0
+            t = searching.omega * t if trials < MAX_ARMIJO_TRIALS else 0.0
     if trials > longest[0, 0]:
         longest[0, 0], longest[0, 1], longest[0, 2] = trials, start, j
         for k in range(trials):
             for c in range(3):
                 longest[k + 1, c] = tried[k, c]
-    # a step that rounding let pass says nothing
-    return trials, moved, t == 1.0 and -searching.sigma * promised > rounding
+    # acceptance within rounding says nothing about the curvature
+    return trials, moved, t == 1.0 and -searching.sigma * predicted_decrease > rounding
 
 
 @kernel
@@ -203,8 +210,11 @@ def move_scores(data, Z, j, change):
 
 @kernel
 def block_violation(w, g, l1, l2, sup, out, ignore_direction):
-    """Return the violation of a row, by its minimum-norm subgradient. With ``ignore_direction`` and λ‖·‖₂
-    alone it is |‖G‖₂ - λ|, eq. (9) of a row that is not zero."""
+    """Return the violation of a row: the norm of its minimum-norm subgradient.
+
+    With ``ignore_direction``, and λ‖·‖₂ as the only penalty, the violation is |‖G‖₂ - λ|, eq. (9) for a
+    nonzero row.
+    """
     if ignore_direction and l1 == 0.0 and sup == 0.0:
         return abs(norm(g) - l2)
     row_subgradient(w, g, l1, l2, sup, out)

@@ -9,21 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...declare import Trait, as_printed, param
-from ...parts.epochs import Cooling
-from ...parts.linesearch import Found, Search, armijo
+from ...linalg.scores import Scores
 from ...problems.point import REFRESH, Point
 from ...problems.problem import Problem
-from ...problems.scores import Scores
+from ...search.line_search import MODEL_ARMIJO, Armijo
+from ...search.outcome import SearchLog, SearchResult
+from ...working_sets.policy import Cooling, ShrinkingPolicy
+from ..common_params import as_in, cooling_param, cooling_start_param, tol_param
 from ..iterate import NAN, Ending, Iterate
 from ..solver import Solver
-from ..usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
 
-#: Least h, in units of s Σ x²: the paper's, for a feature that is one in one place.
-FLOOR = 1e-10
-#: What one step may add to a score at most (LIBLINEAR's longest step): with h at its floor it could be 1e10.
-LONGEST = 10.0
-#: Scores brought up to date or tried after which a long sweep is shown in parts: some seconds.
-PART = 200_000_000
+#: Least h, relative to s Σ x²: the paper's 1e-10 for a feature that is one in one place.
+BLOCK_CURVATURE_FLOOR = 1e-10
+#: The most that one step may add to a score (LIBLINEAR's longest step): with the least h it could be 1e10.
+LONGEST_STEP = 10.0
+#: Scores updated or tried per iterate, if a sweep takes more: some seconds.
+SCORES_PER_ITERATE = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,18 @@ class CRFBlockCoordinateDescent(Solver):
     """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them, or
     a part of a long one.
 
-    In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y), which ignores the covariance between
-    positions and between labels. As in Zhong et al. 2014, section 6: an Armijo search along the step on the
-    instances that contain the feature, shrinking of single weights in epochs (section 2.3), and
-    h >= 1e-10 s Σ x². ``damping`` is the safeguard of the original instead of the search, h times
-    1.5 max(1, |g/h|).
+    In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y). This h ignores the covariance between
+    positions and between labels. Zhong et al. 2014, section 6, has the rest: an Armijo search along the step,
+    on the instances that contain the feature; shrinking of single weights in epochs (section 2.3); and h >=
+    1e-10 s Σ x². ``damping`` is the safeguard of the original instead of the search, h times 1.5 max(1,
+    |g/h|).
     """
 
     id = "crf-bcd"
     name = "CRF-BCD"
     summary = "coordinate descent over the weights of one feature at a time"
     paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
-    needs = Trait.SMOOTH | Trait.DIAGONAL_HESSIAN | Trait.SAMPLES | Trait.SEPARABLE
+    needs = Trait.SMOOTH | Trait.DIAGONAL_HESSIAN | Trait.INSTANCE_KERNELS | Trait.SEPARABLE
     presets = as_printed(shrinking=False, damping=True)
     dense_vectors = 3
     carries = ("active", "line")
@@ -51,46 +52,47 @@ class CRFBlockCoordinateDescent(Solver):
     damping: bool = param(
         False, "damp the curvature instead of searching along the step", title="damped curvature"
     )
-    beta: float = beta_param()
-    sigma: float = sigma_param()
+    beta: float = as_in(Armijo, "beta")
+    sigma: float = as_in(Armijo, "sigma", default=MODEL_ARMIJO.sigma)
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
     tol: float = tol_param()
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        state = _State(self, problem, problem.at(w0))
+        state = SweepState(self, problem, problem.at(w0))
         violation = problem.violation_at_zero() if w0 is None else NAN
-        cooling = Cooling(self.cooling_start, self.cooling, self.tol, problem.violation_at_zero())
-        N, M_hat, n, sweeps = problem.loss.n_instances, np.inf, 0, 0
+        given = self.cooling_start, self.cooling, self.tol, problem.violation_at_zero()
+        cooling = Cooling(*given, noise=problem.noise)
+        policy = ShrinkingPolicy(cooling, problem.loss.n_instances, enabled=self.shrinking, resets=True)
+        n, sweeps = 0, 0
         events: tuple[str, ...] = ("epoch-start",)
         while True:
             A = problem.design.working_set(np.flatnonzero(state.active))
-            known = {"phase": "shrink" if self.shrinking else None, "epoch": cooling.epoch}
+            known = {"phase": "shrink" if self.shrinking else None, "epoch": policy.epoch}
             yield state.iterate(n, active=A, events=events, violation=violation, **known)
             if violation <= problem.noise:
                 return Ending("converged", "w = 0 is optimal")
             n, sweeps, events, violation = n + 1, sweeps + 1, (), NAN
             if sweeps % REFRESH == 0:
                 state.recompute()
-            slack = M_hat / N if self.shrinking else np.inf
             M = 0.0
             for number in range(state.n_blocks):
-                M = max(M, self.update(state, number, slack))
+                M = max(M, self.update(state, number, policy.threshold))
                 problem.pulse()
-                if state.handled >= PART:
+                if state.handled >= SCORES_PER_ITERATE:
                     yield state.iterate(n, active=A, **known)
                     n += 1
-            M_hat = M
+            policy.last_violation = M
             if problem.aim(self.tol) >= M and A.full:
                 yield state.iterate(n, active=A, **known)
                 return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
-            if max(cooling.target, problem.noise) >= M and self.shrinking:
-                cooling.end_epoch(M)
+            # a sweep over all weights ends its epoch too
+            if self.shrinking and policy.epoch_is_over(M, whole=False):
+                policy.end_epoch(M)
                 events = ("epoch-start",)
                 state.active[:] = True
-                M_hat = np.inf
 
-    def update(self, state: _State, number: int, slack: float) -> float:
+    def update(self, state: SweepState, number: int, threshold: float) -> float:
         """Take one step in a block; return the largest violation of its active weights."""
         problem, penalty, scale = state.problem, state.problem.penalty, state.problem.scale
         at = state.place(number)
@@ -98,28 +100,30 @@ class CRFBlockCoordinateDescent(Solver):
         if not active.size:
             return 0.0
         block = state.block(number)
-        if not block.instances.size:  # only the penalty sees these weights
+        if not block.instances.size:  # only the penalty depends on these weights
             if penalty.l1 or penalty.ridge:
                 w[:] = 0.0
             state.active[at] = not self.shrinking
             return 0.0
         g, h = state.derivatives(block)
         g = scale * g + penalty.ridge * w
-        h = np.maximum(scale * h + penalty.ridge, FLOOR * scale * float(block.x @ block.x))
-        keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
+        h = np.maximum(scale * h + penalty.ridge, BLOCK_CURVATURE_FLOOR * scale * float(block.x @ block.x))
+        keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - threshold)]
         state.active[at] = False
         state.active[at.start + keep] = True
         w, g, h = w[keep], g[keep], h[keep]
         violation = penalty.violation(w, g)
         if violation > problem.noise:
-            step = self.step(w, g, h, penalty.l1, LONGEST / float(np.abs(block.x).max()))
+            step = self.step(w, g, h, penalty.l1, LONGEST_STEP / float(np.abs(block.x).max()))
             ray = _Ray(state, block, keep, step)
             if self.damping:
                 ray.move(1.0, ray.f(1.0)[0])
             else:
-                # g holds the ridge's part already, the ℓ1 part of the promise is added here
-                promised = float(g @ step) + penalty.l1 * float(np.abs(w + step).sum() - np.abs(w).sum())
-                self.search(state, ray, promised)
+                # g includes the ridge; the ℓ1 part of the decrease is added here
+                predicted_decrease = float(g @ step) + penalty.l1 * float(
+                    np.abs(w + step).sum() - np.abs(w).sum()
+                )
+                self.search(state, ray, predicted_decrease)
         return violation
 
     def step(self, w: np.ndarray, g: np.ndarray, h: np.ndarray, l1: float, longest: float) -> np.ndarray:
@@ -130,10 +134,10 @@ class CRFBlockCoordinateDescent(Solver):
         new -= np.clip(new, -l1 / h, l1 / h)
         return np.clip(new - w, -longest, longest)
 
-    def search(self, state: _State, ray: _Ray, promised: float) -> None:
-        """Go as far along a ray as Armijo's rule lets it."""
-        search = Search(ray.before, ray.step, block=ray.block.number)
-        values, t, _, trials, _ = armijo(ray.f, search, promised, beta=self.beta, sigma=self.sigma)
+    def search(self, state: SweepState, ray: _Ray, predicted_decrease: float) -> None:
+        """Move along a ray as far as Armijo's rule allows."""
+        search = SearchLog(ray.before, ray.step, block=ray.block.number)
+        values, t, _, trials, _ = Armijo(self.beta, self.sigma).search(ray.f, search, predicted_decrease)
         state.trials += trials
         if state.longest is None or trials > len(state.longest.trials):
             state.longest = search
@@ -142,8 +146,8 @@ class CRFBlockCoordinateDescent(Solver):
 
 
 class _Block(NamedTuple):
-    """A block of weights: its number, where it is in w, the instances that it scores, and whether it is the
-    tail; the rows of X that have its feature, and the entries there: a weight of the tail counts as a feature
+    """A block of weights: its number, its place in w, the instances that it scores, and whether it is the
+    tail; the rows of X that have its feature, and the entries there. A weight of the tail counts as a feature
     that is 1 in each row."""
 
     number: int
@@ -154,8 +158,9 @@ class _Block(NamedTuple):
     x: np.ndarray
 
 
-class _State:
-    """Weights and scores, and of every instance its loss and residual, stale once its scores have moved."""
+class SweepState:
+    """The weights and scores of a run, and the loss and residual of each instance, stale once its scores have
+    moved."""
 
     def __init__(self, solver: CRFBlockCoordinateDescent, problem: Problem, point: Point) -> None:
         design = problem.design
@@ -166,12 +171,12 @@ class _State:
         self.n_blocks = design.n_features + (1 if design.n_tail else 0)
         self.trials = 0
         #: the longest search since the last record
-        self.longest: Search | None = None
-        #: scores brought up to date or tried since the last record
+        self.longest: SearchLog | None = None
+        #: scores updated or tried since the last record
         self.handled = 0
 
     def recompute(self, scores: Scores | None = None) -> None:
-        """Compute scores afresh from the weights, against drift, and all that follows from them."""
+        """Recompute the scores from the weights, against drift, and all that follows from them."""
         loss = self.problem.loss
         self.scores = self.problem.design.scores(self.w) if scores is None else scores
         self.values, self.residual = loss.values(self.scores), loss.residual(self.scores)
@@ -179,15 +184,17 @@ class _State:
         self.stale = np.zeros(loss.n_instances, dtype=bool)
 
     def iterate(self, n: int, **known: Any) -> Iterate:
-        """Describe iterate n, with the searches since the one before it."""
+        """Describe iterate n, with the searches since the previous iterate."""
         loss = self.problem.scale * float(np.sum(self.values))
         point = Point(self.problem, self.w, self.scores, loss=loss)
-        found = Found(point, NAN, self.longest, self.trials, "none" if self.solver.damping else "armijo")
+        found = SearchResult(
+            point, NAN, self.longest, self.trials, "none" if self.solver.damping else "armijo"
+        )
         self.trials, self.longest, self.handled = 0, None, 0
         return Iterate.at(point, n, found=found, **known)
 
     def place(self, number: int) -> slice:
-        """Return where the weights of a block are in w."""
+        """Return the indices in w of the weights of a block."""
         design = self.problem.design
         first, m = number * design.n_outputs, design.n_outputs
         return slice(first, first + (design.n_tail if number == design.n_features else m))
@@ -226,9 +233,9 @@ class _State:
 
 
 class _Ray:
-    """The weights ``keep`` of a block plus t times a step, and f there, as far as it depends on them."""
+    """The weights ``keep`` of a block plus t times a step, and the part of f that depends on them."""
 
-    def __init__(self, state: _State, block: _Block, keep: np.ndarray, step: np.ndarray) -> None:
+    def __init__(self, state: SweepState, block: _Block, keep: np.ndarray, step: np.ndarray) -> None:
         problem, scores = state.problem, state.scores
         self.state, self.block, self.keep, self.step = state, block, keep, step
         self.w = state.w[block.at][keep]

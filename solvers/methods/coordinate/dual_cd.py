@@ -9,55 +9,59 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...declare import Trait, as_printed, param, random_seed
+from ...linalg.scores import Scores
 from ...problems.certificates.certificate import Dual
 from ...problems.certificates.optimality import Knows
 from ...problems.losses.margin import MarginLoss, dual_values
 from ...problems.losses.multiclass_hinge import BoundMulticlassMax
 from ...problems.losses.multilabel_hinge import BoundMultilabelMax
 from ...problems.problem import Problem
-from ...problems.scores import Scores
+from ...working_sets.policy import Cooling, ShrinkingPolicy
+from ..common_params import cooling_param, cooling_start_param
 from ..iterate import Ending, Iterate
 from ..solver import Solver
-from ..usual import cooling_param, cooling_start_param
 from .dual_kernels import BinaryDual, binary_pass, multiclass_pass, multilabel_pass, shuffle
 
-#: Entries of X times outputs that one kernel call handles: 5 to 20 ms.
-CHUNK = 1_000_000
-#: Features up to which they are numbered by 16 bits: rows then take half the room in the cache.
-SHORT = 2**16
-#: Bytes of rows up to which they are taken to stay in the cache from pass to pass.
-CACHE = 2**22
-#: Bytes of rows, about, that are visited together where they do not.
-NEAR = 2**13
-#: Samples whose rows are read together before they are visited, where these are no neighbours.
-AHEAD = 16
-#: Median s‖x_i‖²/λ, the curvature of the dual by one variable, from which passes are counted in thousands.
-LONG = 1e3
-#: Violation of the dual's conditions, in units of the margin, that is no more than rounding.
-ROUNDING = 1e-13
+#: Entries of X times outputs per kernel call: 5 to 20 ms.
+DUAL_CD_ENTRIES_PER_CALL = 1_000_000
+#: Number of features up to which 16-bit indices are used: rows then take half the space in the cache.
+SHORT_INDEX = 2**16
+#: Bytes of rows up to which they are assumed to stay in the cache from pass to pass.
+CACHE_BYTES = 2**22
+#: Approximate bytes of rows that are visited together if they do not.
+GROUP_BYTES = 2**13
+#: Samples whose rows are read together before they are visited, unless they are neighbours.
+PREFETCHED = 16
+#: Median s‖x_i‖²/λ, the curvature of the dual in one variable, above which passes number thousands.
+LARGE_CURVATURE = 1e3
+#: Violation of the dual's optimality conditions, in units of the margin, that is rounding.
+VIOLATION_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
 class DualCD(Solver):
-    """One sample's dual variables at a time, each solved for exactly; an iterate is a pass over the samples.
+    """Dual coordinate descent, which solves for the dual variables of one sample at a time, exactly.
 
-    f(w) = s Σ_i hinge_i(x_iᵀW) + ½λ‖W‖² has the dual D(p) = s Σ_i Δ_iᵀp_i - ½λ‖W‖² with
-    W = (s/λ) Σ_i x_i (e_{y_i} - p_i)ᵀ, p_i in the simplex and Δ_ir the cost of the wrong label r: the
-    subproblem of sample i is a projection onto the simplex (Keerthi et al., section 3). With two labels one
-    number is left of p_i, β_i in [0, 1], w = (s/λ) Σ_i β_i y_i x_i, and the step is a clipped Newton step
-    (Hsieh et al., Algorithm 1). Of several labels a sample, p_i is what lies on each label of the pairs that
-    the multilabel hinge compares, as much on the labels as on the others, and the subproblem is a projection
-    onto two simplices of one size σ ≤ 1. Samples are taken in a new random order in each pass: where
-    their rows do not stay in the cache, in groups of ``neighbours``, since to find a short row in memory
-    takes longer than to read it.
+    An iterate is a pass over the samples.
 
-    With ``shrinking`` a variable at its bound is left out when its gradient points outwards by more than the
-    share ``slack`` of the largest violation of the pass before. (1 in Hsieh et al., section 3.2; less leaves
-    variables out sooner, and more of them by mistake.) All come back, and an epoch begins, when the
-    violations of the rest have fallen to ε_s; ε_s is ``cooling_start`` at first, and falls by the factor
-    ``cooling`` from epoch to epoch. The working set counts dual variables: samples, or pairs of a sample and
-    a label, and ``returned`` those that were left out when the epoch before ended, and are inside their
-    bounds after the first pass over all. D is a lower bound of f*, so that every iterate has a proved gap.
+    f(w) = s Σ_i hinge_i(x_iᵀW) + ½λ‖W‖² has the dual D(p) = s Σ_i Δ_iᵀp_i - ½λ‖W‖². Here W = (s/λ) Σ_i x_i
+    (e_{y_i} - p_i)ᵀ, p_i is in the simplex, and Δ_ir is the cost of the wrong label r: the subproblem of
+    sample i is a projection onto the simplex (Keerthi et al., section 3). With two labels p_i is a single
+    number, β_i in [0, 1], and w = (s/λ) Σ_i β_i y_i x_i. The step is a clipped Newton step (Hsieh et al.,
+    Algorithm 1). If samples have several labels, p_i is the mass on each label of the pairs that the
+    multilabel hinge compares. The labels of the sample have as much mass as the others. The subproblem is a
+    projection onto two simplices of one size σ ≤ 1. Samples are taken in a new random order in each pass. If
+    their rows do not stay in the cache, they are taken in groups of ``neighbours``: finding a short row in
+    memory takes longer than reading it.
+
+    With ``shrinking`` a variable at its bound is left out if its gradient points outwards far enough: by more
+    than ``slack`` times the largest violation of the previous pass. ``slack`` is 1 in Hsieh et al., section
+    3.2; less leaves variables out sooner, and more of them by mistake. All come back, and an epoch begins,
+    when the violations of the rest have fallen to ε_s; ε_s is ``cooling_start`` at first, and falls by the
+    factor ``cooling`` from epoch to epoch. The working set counts dual variables: samples, or pairs of a
+    sample and a label. ``returned`` counts variables that were left out at the end of the previous
+    epoch, and are inside their bounds after the first pass over all. D is a lower bound of f*, so
+    every iterate has a proved gap.
 
     Other losses ℓ(y z) of a margin have D(β) = s Σ_i h(β_i) - ½λ‖w‖² with h(β) = -ℓ*(-β), see
     :class:`.margin.MarginLoss`; for the hinge h(β) = β. A start ``w0`` gives β = -ℓ' at its margins.
@@ -102,41 +106,45 @@ class DualCD(Solver):
     def hint(self, problem: Problem) -> str | None:
         curvature = problem.scale / problem.penalty.ridge
         curvature *= float(np.median(problem.design.by_rows().squared_norms()))
-        if curvature < LONG:
+        if curvature < LARGE_CURVATURE:
             return None
         return (
-            f"samples are long beside λ (s‖x‖²/λ is {curvature:.2g} in the median), so that a step changes a "
-            f"dual variable by some {1.0 / curvature:.0e}: scale the features, or take a larger λ"
+            f"‖x‖² is large relative to λ (the median of s‖x‖²/λ is {curvature:.2g}), so that a step changes "
+            f"a dual variable by some {1.0 / curvature:.0e}: scale the features, or take a larger λ"
         )
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = np.random.default_rng(self.seed).integers(1, 2**63, 1, dtype=np.uint64)
         dual = _dual_of(problem, w0)
         shrink = self.slack if self.shrinking else np.inf
-        target, epoch, n, missed = self.cooling_start, 0, 0, None
-        yield _seen(dual, 0, dual.keep, epoch=0, events=("epoch-start",))
+        schedule = Cooling(self.cooling_start, self.cooling, 0.0, 1.0, noise=VIOLATION_ROUNDING)
+        policy, n, missed = ShrinkingPolicy(schedule, 1), 0, None
+        yield _iterate(dual, 0, dual.keep, epoch=0, events=("epoch-start",))
         while True:
-            known: dict[str, Any] = {"epoch": epoch}
+            known: dict[str, Any] = {"epoch": policy.epoch}
             visited, n = dual.keep.copy(), n + 1
             violation = dual.run(state, shrink, self.neighbours)
             if missed is not None:
                 known["events"] = ("epoch-start",)
                 known["returned"] = int(np.count_nonzero(missed & dual.inside()))
             missed = None
-            yield _seen(dual, n, visited, **known)
-            if visited.all() and violation <= ROUNDING:
+            yield _iterate(dual, n, visited, **known)
+            if visited.all() and violation <= VIOLATION_ROUNDING:
                 return Ending("converged", f"no dual variable violated by more than {violation:.3g}")
-            if violation <= max(target, ROUNDING):
-                target *= self.cooling
+            # a pass over all variables lowers the target too, but begins no epoch
+            if policy.epoch_is_over(violation, whole=False):
                 dual.refresh()
-                if not dual.keep.all():
-                    epoch, missed = epoch + 1, ~dual.keep
+                if dual.keep.all():
+                    schedule.end_epoch()
+                else:
+                    policy.end_epoch(np.inf)
+                    missed = ~dual.keep
                     dual.activate()
 
 
-def _seen(dual: _Dual, n: int, visited: np.ndarray, **known: Any) -> Iterate:
-    """Return the iterate after a pass over the variables ``visited``; whoever records it computes the
-    objective, and D of the dual variables, off the solver's clock."""
+def _iterate(dual: _Dual, n: int, visited: np.ndarray, **known: Any) -> Iterate:
+    """Return the iterate after a pass over the variables ``visited``; the recorder computes the objective,
+    and D of the dual variables, off the solver's clock."""
     variables = DualVariables(visited, dual)
     live = {"dual": dual.point, "variables": variables}
     return Iterate(n, w=dual.w, ls_kind="none", working_set=len(variables), live=live, **known)
@@ -156,24 +164,24 @@ class DualVariables:
 
     @property
     def full(self) -> bool:
-        """Tell whether all were visited."""
+        """Return whether all were visited."""
         return len(self) == self.size
 
     @property
     def coordinates(self) -> np.ndarray:
-        """List those visited, ascending."""
+        """Return those visited, ascending."""
         return np.flatnonzero(self._visited)
 
     def support(self, w: np.ndarray) -> np.ndarray:
-        """List those inside their bounds, ascending."""
+        """Return those inside their bounds, ascending."""
         return np.flatnonzero(self._dual.inside())
 
 
 class _Dual:
-    """Weights, dual variables, and which of these are not left out (``keep``).
+    """The weights, the dual variables, and which of these are active (``keep``).
 
-    A subclass gives its dual ``variables``, a row a sample, and defines ``active``, ``visit``, ``residual``
-    and ``value``.
+    A subclass gives its dual ``variables``, one row per sample, and defines ``active``, ``visit``,
+    ``residual`` and ``value``.
     """
 
     variables: np.ndarray
@@ -185,8 +193,8 @@ class _Dual:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.w = problem, np.zeros(problem.size)
         self.rows = problem.design.by_rows()
-        # unsigned, as a negative index would count from the end, and looking for it takes as long as the sums
-        features, short = self.rows.features, problem.design.n_features <= SHORT
+        # unsigned: a check for negative indices, which count from the end, takes as long as the sums
+        features, short = self.rows.features, problem.design.n_features <= SHORT_INDEX
         features = features.astype(np.uint16) if short else features.view(np.uint32)
         self.rows = self.rows._replace(features=features)
         self.row_bytes = (features.nbytes + self.rows.values.nbytes) / problem.design.n_rows
@@ -212,31 +220,31 @@ class _Dual:
         raise TypeError(f"{type(self).__name__} does not define value")
 
     def activate(self) -> None:
-        """Bring all dual variables back, to be looked at once before any is left out again."""
+        """Reactivate all dual variables; each is visited once before it may leave again."""
         self.keep = np.ones(self.variables.shape, dtype=np.bool_)
         self.samples = np.arange(len(self.keep))
-        #: how far gradients pointed to either side in the pass before
+        #: the least and the largest gradient in the pass before
         self.range = -np.inf, np.inf
 
     def inside(self) -> np.ndarray:
-        """Tell for each dual variable whether it is strictly inside its bounds."""
+        """Return for each dual variable whether it is strictly inside its bounds."""
         return (self.variables > 0.0) & (self.variables < self.bound)
 
     def point(self) -> Dual:
-        """Return the point of Fenchel's dual that the dual variables are."""
+        """Return the point of Fenchel's dual at the dual variables."""
         return Dual(Scores(self.residual(), np.zeros(0)), self.value())
 
     def refresh(self) -> None:
-        """Compute w = -(s/λ)XᵀG from the dual variables: many steps have left their rounding in it."""
+        """Compute w = -(s/λ)XᵀG from the dual variables, without the rounding of many steps."""
         self.w[:] = self.problem.design.adjoint(Scores(-self.ratio * self.residual(), np.zeros(0)))
 
     def run(self, state: np.ndarray, slack: float, neighbours: bool) -> float:
-        """Make a pass, and leave out what points outwards by more than the share ``slack`` of the pass
-        before; return how far apart the gradients were that ought to be equal."""
+        """Make a pass, and leave out variables whose gradient points outwards by more than the share
+        ``slack`` of the largest of the pass before; return the largest violation."""
         design = self.problem.design
-        self.grouped = neighbours and self.samples.size * self.row_bytes > CACHE
-        order = self._order(state, max(1, int(NEAR / self.row_bytes)) if self.grouped else 1)
-        size = max(1, CHUNK * design.n_rows // max(design.nnz * design.n_outputs, 1))
+        self.grouped = neighbours and self.samples.size * self.row_bytes > CACHE_BYTES
+        order = self._order(state, max(1, int(GROUP_BYTES / self.row_bytes)) if self.grouped else 1)
+        size = max(1, DUAL_CD_ENTRIES_PER_CALL * design.n_rows // max(design.nnz * design.n_outputs, 1))
         bounds = slack * self.range[0], slack * self.range[1]
         least, most = 0.0, 0.0
         for lo in range(0, order.size, size):
@@ -244,7 +252,7 @@ class _Dual:
             least, most = min(least, low), max(most, high)
             design.touched += touched
             self.problem.pulse()
-        # nothing is left out by a bound that no gradient has come near
+        # a side to which no gradient points gives no threshold
         self.range = least or -np.inf, most or np.inf
         self.samples = self.samples[self.active(self.samples)]
         return most - least
@@ -264,7 +272,7 @@ class _Dual:
 
 
 class _Binary(_Dual):
-    """One β_i a sample."""
+    """One β_i per sample."""
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         loss = problem.loss
@@ -286,8 +294,8 @@ class _Binary(_Dual):
         return self.keep[samples]
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
-        ahead = 0 if self.grouped else AHEAD
-        return binary_pass(self.rows, self.data, self.w, order, self.keep, self.ratio, bounds, ahead)[:3]
+        prefetched = 0 if self.grouped else PREFETCHED
+        return binary_pass(self.rows, self.data, self.w, order, self.keep, self.ratio, bounds, prefetched)[:3]
 
     def residual(self) -> np.ndarray:
         return -(self.beta * self.y)[:, None]
@@ -297,8 +305,8 @@ class _Binary(_Dual):
 
 
 class _OverLabels(_Dual):
-    """A row of dual variables a sample, one for each label. A subclass gives the ``kernel`` of its pass, and
-    the ``data`` of the problem that this takes after the rows."""
+    """A row of dual variables per sample, one for each label. A subclass gives the ``kernel`` of its pass,
+    and the ``data`` of the problem that this takes after the rows."""
 
     kernel: ClassVar[Callable[..., tuple[float, int]]]
     data: tuple[Any, Any]
@@ -315,7 +323,7 @@ class _OverLabels(_Dual):
 
 
 class _Multiclass(_OverLabels):
-    """One p_ir a sample and label."""
+    """One p_ir per sample and label."""
 
     kernel = staticmethod(multiclass_pass)
 
@@ -343,7 +351,8 @@ class _Multiclass(_OverLabels):
 
 
 class _Multilabel(_OverLabels):
-    """What lies on each label of the pairs of another label and one of the sample's, with a uniform Δ."""
+    """Per label the sum of the dual variables of its pairs, a pair being another label and one of the
+    sample's, with a uniform Δ."""
 
     kernel = staticmethod(multilabel_pass)
 
@@ -355,7 +364,7 @@ class _Multilabel(_OverLabels):
         if w0 is not None:
             self.P[:] = np.abs(problem.loss.residual(problem.at(w0).scores).Z)
             self.refresh()
-            # where pairs tie one of them says little of w0, and D may be less than at 0
+            # if pairs tie, one of them is a poor start, and D may be less than at 0
             if problem.scale * self.value() < 0.5 * problem.penalty.ridge * (self.w @ self.w):
                 self.P[:], self.w[:] = 0.0, 0.0
 

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compute.jit import inlined, kernel
+from ...linalg.by_columns import gathered, scatter
 from ...problems.losses.margin import dual as dual_of
-from ...problems.products.by_columns import gathered, scatter
 
-#: A sum of dual variables above this is 1, but for rounding.
-FULL = 1.0 - 1e-12
-#: Numbers of 8 bytes in a line of the cache.
-LINE = 8
+#: A sum of dual variables above this is 1 up to rounding.
+SIMPLEX_FULL = 1.0 - 1e-12
+#: Numbers of 8 bytes per cache line.
+CACHE_LINE = 8
 
 
 class BinaryDual(NamedTuple):
     """The term of a loss of margins, the upper bound of β, and a row of ``samples`` (n, 4) each: where its
     entries begin and end, y_i times the Newton step per unit of the gradient, which is 1/(s/λ ‖x_i‖² - h''),
-    and β_i. They lie side by side, as they are needed together and samples come in a random order."""
+    and β_i. They are stored side by side, as they are read together and samples come in a random order."""
 
     term: Any
     bound: float
@@ -29,8 +29,8 @@ class BinaryDual(NamedTuple):
 
 @kernel
 def shuffle(order, state):
-    """Put ``order`` into a random order (Fisher and Yates), by numbers of xorshift64* from ``state`` on, a
-    uint64: NumPy's permutation takes as long as a pass over short rows."""
+    """Shuffle ``order`` (Fisher and Yates) with numbers of xorshift64* from ``state`` on, a uint64: NumPy's
+    permutation would cost as much as a pass over short rows."""
     x = state[0]
     for k in range(order.size - 1, 0, -1):
         x ^= x >> np.uint64(12)
@@ -45,52 +45,52 @@ def shuffle(order, state):
 
 @kernel
 def fetched(rows, samples, order):
-    """Read from each line of the cache that the samples of ``order`` need.
+    """Read from each cache line that the samples of ``order`` need, to prefetch it.
 
-    A visit waits for its row, and the next one for its outcome; reads on which nothing depends are waited for
-    together. The number returned means nothing, but without it the compiler would leave them out.
+    A visit waits for its row, and the next visit for its outcome; independent reads are waited for together.
+    The number returned has no meaning, but without it the compiler would drop the reads.
     """
     _, features, values = rows
     seen, x = 0, 0.0
     for i in order:
         lo, hi = np.int64(samples[i, 0]), np.int64(samples[i, 1])
-        for p in range(lo, hi, 2 * LINE):
+        for p in range(lo, hi, 2 * CACHE_LINE):
             seen ^= np.int64(features[p])
         if values.size:
-            for p in range(lo, hi, LINE):
+            for p in range(lo, hi, CACHE_LINE):
                 x += values[p]
     return seen + x
 
 
 @kernel
-def binary_pass(rows, dual, w, order, keep, scale, slack, ahead):
+def binary_pass(rows, dual, w, order, keep, scale, threshold, prefetched):
     """Go once over the samples of ``order``; return the largest violation above and below 0, the entries of X
     touched, and what :func:`fetched` does.
 
-    ``scale`` is s/λ, so that w = scale Σ_i β_i y_i x_i. A step is Newton's along β_i, clipped to [0, bound]
-    (infinite for a sample without features under the hinge loss, which is 1 whatever w is). A sample at a
-    bound whose gradient g = y_i x_iᵀw - h'(β_i) points outwards beyond ``slack`` (least, most) is left out:
-    ``keep`` is set to False. The rows of ``ahead`` samples are read together before they are visited (0: each
-    when it is).
+    ``scale`` is s/λ, so that w = scale Σ_i β_i y_i x_i. A step is Newton's along β_i, clipped to [0, bound].
+    Under the hinge loss it is infinite for a sample without features, whose loss is 1 for every w. A sample
+    at a bound whose gradient g = y_i x_iᵀw - h'(β_i) points outwards beyond ``threshold`` (least, most) is
+    left out: ``keep`` is set to False. The rows of ``prefetched`` samples are read together before they are
+    visited (0: each when it is).
     """
     _, features, values = rows
     term, bound, samples = dual
     least, most, touched, read = 0.0, 0.0, 0, 0.0
     for visit in range(order.size):
-        if ahead and visit % ahead == 0:
-            read += fetched(rows, samples, order[visit : visit + ahead])
+        if prefetched and visit % prefetched == 0:
+            read += fetched(rows, samples, order[visit : visit + prefetched])
         i = order[visit]
         lo, hi, newton, β = np.int64(samples[i, 0]), np.int64(samples[i, 1]), samples[i, 2], samples[i, 3]
         y = math.copysign(1.0, newton)
         touched += hi - lo
         g = y * gathered(features, values, lo, hi, w) - dual_of(term, β)[1]
         if β == 0.0:
-            if g > slack[1]:
+            if g > threshold[1]:
                 keep[i] = False
                 continue
             g = min(g, 0.0)
         elif β == bound:
-            if g < slack[0]:
+            if g < threshold[0]:
                 keep[i] = False
                 continue
             g = max(g, 0.0)
@@ -138,13 +138,13 @@ def take_step(rows, i, P, W, labels, others, count, p, step, scale):
 
 
 @kernel
-def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
+def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, threshold):
     """Go once over the samples of ``order``; return the largest violation and the entries of X touched.
 
     ``P`` (n, m) holds p_i in the simplex, W = ``scale`` Σ_i x_i (e_{y_i} - p_i)ᵀ, ``costs`` Δ by true and
     wrong label. The gradient of the dual by p_ir is that of a_r = Δ_{y_i r} + x_iᵀW_r: at the optimum p_ir is
     positive for the largest alone. A label with p_ir = 0 whose a_r is below all those with positive p by more
-    than ``slack`` is left out: ``keep[i, r]`` is set to False.
+    than ``threshold`` is left out: ``keep[i, r]`` is set to False.
     """
     m = W.shape[1]
     a, labels, p, step = np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty(m)
@@ -167,7 +167,7 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
             if p[k] > 0.0:
                 least = min(least, a[k])
         for k in range(count):
-            if p[k] == 0.0 and a[k] < least - slack:
+            if p[k] == 0.0 and a[k] < least - threshold:
                 keep[i, labels[k]] = False
         largest = max(largest, top - least)
         if top == least:
@@ -178,14 +178,15 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
 
 
 @kernel
-def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, slack):
+def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, threshold):
     """Go once over the samples of ``order``; return the largest violation and the entries of X touched.
 
-    ``P`` (n, m) holds, of the pairs of another label q and a label r of sample i, how much of them lies on q,
-    and on r: both sum to σ_i ≤ 1, and W = ``scale`` Σ_i x_i (Σ_r P_ir e_r - Σ_q P_iq e_q)ᵀ. The gradient of
-    the dual by a pair is its height Δ + x_iᵀ(W_q - W_r): at the optimum the pairs in use are the highest, and
-    σ_i is 1 where these are above 0, and 0 where they are below. A label out of use whose highest pair is
-    below all those in use by more than ``slack`` is left out: ``keep[i, c]`` is set to False.
+    ``P`` (n, m) is the mass on each label from the pairs of another label q and a label r of sample i: that
+    on q and that on r. Both sum to σ_i ≤ 1, and W = ``scale`` Σ_i x_i (Σ_r P_ir e_r - Σ_q P_iq e_q)ᵀ. The
+    gradient of the dual by a pair is its height Δ + x_iᵀ(W_q - W_r): at the optimum the pairs in use are the
+    highest, and σ_i is 1 where these are above 0, and 0 where they are below. A label out of use whose
+    highest pair is below all those in use by more than ``threshold`` is left out: ``keep[i, c]`` is set to
+    False.
     """
     m = W.shape[1]
     z, labels, p, step = np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty(m)
@@ -216,11 +217,11 @@ def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, slack):
                 used += p[k] if side == 0 else 0.0
         height = delta + (top[0] + top[1])
         least = delta + (bottom[0] + bottom[1]) if used > 0.0 else np.inf
-        if used < FULL:
+        if used < SIMPLEX_FULL:
             least = min(least, 0.0)
         for k in range(count):
             best = delta + (z[k] + top[1 if k < others else 0])
-            if p[k] == 0.0 and best < least - slack:
+            if p[k] == 0.0 and best < least - threshold:
                 keep[i, labels[k]] = False
         violation = max(height, 0.0) - least
         largest = max(largest, violation)
@@ -233,12 +234,13 @@ def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, slack):
 
 @kernel
 def project_pairs(p, z, others, count, top, height, curvature, ordered, out):
-    """Write the q >= 0 to ``out`` that maximize zᵀq + σΔ - ½ curvature ‖q - p‖², where the first ``others``
-    entries sum to σ, the rest too, and σ ≤ 1. ``top`` has the largest z of either side, ``height`` is Δ plus
-    both: only differences of z are divided, as in :func:`project`.
+    """Write the q >= 0 to ``out`` that maximize zᵀq + σΔ - ½ curvature ‖q - p‖².
 
-    For a given σ both sides are projections onto a simplex of that size, max(v - θ, 0) and max(u - φ, 0) with
-    v and u at p + z/curvature; σ is right where θ + φ = -Δ/curvature, or is 1 where they are still above
+    The first ``others`` entries sum to σ, and so do the rest, with σ ≤ 1. ``top`` has the largest z of either
+    side, ``height`` is Δ plus both: only differences of z are divided, as in :func:`project`.
+
+    For a given σ both sides are projections onto a simplex of that size: max(v - θ, 0) and max(u - φ, 0),
+    with v and u at p + z/curvature. The optimal σ has θ + φ = -Δ/curvature; it is 1 if θ + φ is still above
     that there. Both fall with σ, each linear between the σ at which its next entry becomes positive.
     """
     if curvature == 0.0:  # no features: the highest pair, if it is above 0

@@ -1,4 +1,4 @@
-"""Last moves of a method that goes block by block, and where f is least among their combinations."""
+"""The last moves of a block coordinate method, and the combination of them at which f is least."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from ...problems.problem import Problem
 from ..working_sets import weights_of
 from .bcd_kernels import move_scores
 
-#: Entries of X for each sample that passes touch between two combinations: one costs as
-#: much as some twenty.
-APART = 500
-#: Entries of X for each sample, in the features whose weights have come to zero, above which moves are
-#: forgotten: their scores lose these features one by one.
-CUT = 5
-#: Share of its diagonal added to the matrix of curvatures, where moves are all but parallel.
-RIDGE = 1e-10
+#: Entries of X per sample that passes read between two combinations: one costs as much as some twenty.
+COMBINATION_COST = 500
+#: Entries of X per sample, in the features whose weights became zero, above which moves are forgotten: these
+#: features are subtracted from their scores one by one.
+FORGETTING_COST = 5
+#: Share of its diagonal added to the matrix of curvatures, for moves that are nearly parallel.
+CURVATURE_RIDGE = 1e-10
 
 
-class Moves:
-    """The last ``most`` moves D_i of a solver, and the point w + Σ_i c_i D_i at which f would be least if it
-    were quadratic on their span.
+class RecentMoves:
+    """The last ``most`` moves D_i of a solver, and the best point w + Σ_i c_i D_i.
+
+    It minimizes f if f is quadratic on their span.
 
     Curvatures D_iᵀ∇²f D_j are secants: by how much the residual, and the gradient of the penalty by weights
     that are not zero, changed along D_i. So a combination costs a residual, products with the scores X D_i,
-    which are kept, and one with X. A weight that has come to zero stays there: moves are cut at it, and their
-    scores lose its part.
+    which are kept, and one with X. A weight that became zero stays zero: it is set to zero in the moves,
+    and its part is subtracted from their scores.
 
-    Where f is quadratic, and a pass takes the rows in some order and then back, the last pass and the move
-    before it are enough: that is the method of conjugate gradients, preconditioned by passes. More moves make
-    up for orders that differ.
+    If f is quadratic, and passes visit the rows in some order and then in reverse, the last two moves
+    suffice: those of the last two passes. This is the method of conjugate gradients,
+    preconditioned by passes. More moves compensate for orders that differ.
     """
 
     def __init__(self, problem: Problem, data: ColumnData, most: int) -> None:
@@ -47,17 +47,17 @@ class Moves:
 
     @property
     def due(self) -> bool:
-        """Tell whether passes have cost so much since the last combination that one more costs little."""
-        return self.problem.design.touched - self.touched >= APART * self.problem.design.n_rows
+        """Return whether a combination costs little relative to the passes since the last one."""
+        return self.problem.design.touched - self.touched >= COMBINATION_COST * self.problem.design.n_rows
 
     def combine(self, point: Point, features: np.ndarray) -> Point:
-        """Take in the move to ``point``, whose weights are zero outside these features; return the point that
-        the best combination leads to, if f is lower there. Weights move in place."""
+        """Add the move to ``point``, whose weights are zero outside these features; return the point at the
+        best combination, if f is lower there. Weights change in place."""
         design = self.problem.design
         W, _ = design.split(point.w)
         rows = features[occupied(W, features)]
         gone = np.setdiff1d(self.rows, rows, assume_unique=True)
-        if self.Z.size and design.column_nnz[gone].sum() <= CUT * design.n_rows:
+        if self.Z.size and design.column_nnz[gone].sum() <= FORGETTING_COST * design.n_rows:
             P = self._take_in(point, W, rows)
             point = self._combined(point, W, rows, P)
         else:
@@ -69,8 +69,8 @@ class Moves:
         return point
 
     def _take_in(self, point: Point, W: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Keep the move to this point and its curvatures, and cut moves where weights have come to zero;
-        return the gradient of the penalty by the rows that are not zero."""
+        """Add the move to this point and its curvatures, and set moves to zero at weights that became zero;
+        return the gradient of the penalty in the rows that are not zero."""
         m, slot = self.problem.design.n_outputs, self.count % self.most
         self.count += 1
         every = np.union1d(self.rows, rows)
@@ -104,7 +104,7 @@ class Moves:
         return np.where(v, penalty.subgradient(v, penalty.ridge_gradient(v)), 0.0).reshape(V.shape)
 
     def _combined(self, point: Point, W: np.ndarray, rows: np.ndarray, P: np.ndarray) -> Point:
-        """Return the point at the best combination, or this one where f is not lower there."""
+        """Return the point at the best combination, or this one if f is not lower there."""
         problem, known = self.problem, min(self.count, self.most)
         g = self._along(point.residual.Z.reshape(-1), P)[:known]
         c = np.zeros(self.most)
@@ -112,7 +112,7 @@ class Moves:
         if not g @ c[:known] < 0.0:
             return point
         old, D = W[rows], np.tensordot(c, self.D, 1)
-        # not c @ S: where moves are all but parallel c is large, and so is what it makes of the rounding of S
+        # not c @ S: if moves are nearly parallel, c is large and magnifies the rounding of S
         along = problem.design.scores(D.reshape(-1), problem.design.working_set(weights_of(rows, W.shape[1])))
         scores, new = point.scores.plus(1.0, along), old + D
         W[rows] = new
@@ -124,12 +124,12 @@ class Moves:
 
 
 def least(H: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """Return the c at which cᵀg + ½ cᵀHc is least; 0 where H does not tell it."""
+    """Return the c that minimizes cᵀg + ½ cᵀHc; return 0 if H does not determine c."""
     width = np.sqrt(np.diagonal(H).clip(min=0.0))
     if not (np.isfinite(H).all() and width.all()):
         return np.zeros_like(g)
     try:
-        c = np.linalg.solve(H / np.outer(width, width) + RIDGE * np.eye(g.size), -g / width) / width
+        c = np.linalg.solve(H / np.outer(width, width) + CURVATURE_RIDGE * np.eye(g.size), -g / width) / width
     except np.linalg.LinAlgError:
         return np.zeros_like(g)
     return np.where(np.isfinite(c).all(), c, 0.0)
@@ -137,7 +137,7 @@ def least(H: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 @kernel
 def occupied(W, features):
-    """Tell for each feature whether its row of W has an entry that is not zero."""
+    """Return for each feature whether its row of W has an entry that is not zero."""
     found = np.zeros(features.size, np.bool_)
     for q in range(features.size):
         for c in range(W.shape[1]):

@@ -1,8 +1,8 @@
 """Kernels of proximal Newton: sweeps of coordinate descent over the quadratic model, and its decrease.
 
-The model on the working set is gᵀd + ½dᵀ(s AᵀHA + μI)d + kinks(w + d), H the Hessian of the loss by scores,
-which is diagonal for one score and diag(p) - ppᵀ for the softmax. The product u = s H A d moves with d, so
-that a visit reads the column of one feature. X is ``columns``: starts, edges, rows and values of the design.
+The model on the working set is gᵀd + ½dᵀ(s AᵀHA + μI)d + kinks(w + d). H is the Hessian of the loss in the
+scores: diagonal for one score, diag(p) - ppᵀ for the softmax. The product u = s H A d moves with d, so that a
+visit reads the column of one feature. X is ``columns``: starts, edges, rows and values of the design.
 """
 
 from __future__ import annotations
@@ -10,26 +10,28 @@ from __future__ import annotations
 import numpy as np
 
 from ...compute.jit import kernel
-from ...parts.rules import room_of
-from ...problems.products.by_columns import gathered
-from ...problems.row_norms import row_prox, row_subgradient, soft_thresholded, violation_of
+from ...linalg.by_columns import gathered
+from ...linalg.row_norms import row_prox, row_subgradient, soft_thresholded, violation_of
+from ...working_sets.screening import slack_of
 
-#: Share of its largest possible value below which no curvature is taken: samples may be saturated.
-FLAT = 1e-10
-#: p(1 - p) that counts as none.
+#: Least curvature, relative to its largest possible value: samples may be saturated.
+MIN_CURVATURE_RATIO = 1e-10
+#: Largest p(1 - p) that counts as zero.
 UNDERFLOW = 1e-30
-#: Decrease, in units of |f|, below which a direction counts as none.
+#: Decrease, relative to |f|, below which a direction does not count.
 NO_DECREASE = 1e-22
 
 
 @kernel
-def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, slack, keep, n, goal, most):
-    """Visit the weights ``order`` again and again, in place of d, u = h·Xd and ``keep``, until the largest
-    violation of the model met in a sweep is at most ``goal``, or after ``most`` sweeps; return how many there
-    were, of the last one the visits, the largest violation met and their sum, and the entries of X read.
+def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, threshold, keep, n, goal, most):
+    """Sweep over the weights ``order``, and update d, u = h·Xd and ``keep`` in place.
+
+    Sweeps end when the largest violation of the model met in one is at most ``goal``, or after ``most`` of
+    them. Return the number of sweeps; for the last one the visits, the largest violation met and their sum;
+    and the entries of X read.
 
     Entries are those of members: w, g, d, the curvatures H (negative: not computed yet) and ``keep``: a
-    weight for which it is False is passed over. Weights at zero that have more room than ``slack`` get False;
+    weight for which it is False is passed over. Weights at zero with more slack than ``threshold`` get False;
     after a sweep that is the largest violation over ``n``. ``h`` is s ∂²ℓ/∂z² of each sample. ``strengths``
     are s and that of ‖w‖₁.
     """
@@ -51,14 +53,14 @@ def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, slack, 
             if now == 0.0:
                 violation = abs(a) - l1
                 if violation <= 0.0:
-                    keep[k] = -violation <= slack
+                    keep[k] = -violation <= threshold
                     continue
             else:
                 violation = abs(a + np.sign(now) * l1)
             largest, total = max(largest, violation), total + violation
             if H[k] < 0.0:
                 H[k] = ridge + curvature_of(columns, j, h, scale)
-            target = 0.0 if l1 > 0.0 else now  # if only the penalty sees it
+            target = 0.0 if l1 > 0.0 else now  # if only the penalty depends on it
             if H[k] > 0.0:
                 target = soft_thresholded(now - a / H[k], l1 / H[k])
             if target != now:
@@ -67,13 +69,13 @@ def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, slack, 
         done += 1
         if largest <= goal or done == most:
             return done, visits, largest, total, touched
-        slack = largest / n
+        threshold = largest / n
 
 
 @kernel
 def curvature_of(columns, j, h, scale):
-    """Return Σ_i x_ij² h_i, or a small share of the most that it can be. Where all h_i = s p(1 - p) are next
-    to nothing, steps would overflow: they count as s/4, which is the most."""
+    """Return Σ_i x_ij² h_i, or a small share of the most that it can be. If all h_i = s p(1 - p) are
+    nearly zero, steps would overflow: they count as s/4, the most that they can be."""
     starts, edges, rows, values = columns
     total, squares, top = 0.0, 0.0, 0.0
     for b in range(starts.shape[0]):
@@ -83,7 +85,9 @@ def curvature_of(columns, j, h, scale):
             total += x * x * near[rows[p]]
             squares += x * x
             top = max(top, near[rows[p]])
-    return max(total, FLAT * squares * top) if top > UNDERFLOW * scale else 0.25 * scale * squares
+    if top > UNDERFLOW * scale:
+        return max(total, MIN_CURVATURE_RATIO * squares * top)
+    return 0.25 * scale * squares
 
 
 @kernel
@@ -101,13 +105,15 @@ def move(columns, j, change, h, u):
 
 
 @kernel
-def sweeps_of_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge, slack, keep, n, goal, most):
+def sweeps_of_rows(
+    columns, features, order, W, G, D, P, U, H, strengths, ridge, threshold, keep, n, goal, most
+):
     """Visit rows of W as :func:`sweeps` visits weights; ``P`` (rows of X, outputs) has the probabilities of
-    the softmax, U = s H A D, and H a bound of the curvature for each weight of a row (its first negative:
-    not computed yet).
+    the softmax, and U = s H A D. ``H`` has a bound of the curvature for each weight of a row (its first
+    negative: not computed yet).
 
-    A visit is a proximal step. Of two bounds of Σ_i s x_ij² (diag(p_i) - p_ip_iᵀ), Σ s x² p_i and
-    2 Σ s x² p_i (1 - p_i), the one with the lower maximum is taken: entry by entry where the penalty
+    A visit is a proximal step. Σ_i s x_ij² (diag(p_i) - p_ip_iᵀ) has two bounds: Σ s x² p_i and
+    2 Σ s x² p_i (1 - p_i). The one with the lower maximum is taken: entry by entry if the penalty
     separates into weights, else its maximum.
     """
     starts, edges, rows, values = columns
@@ -137,12 +143,12 @@ def sweeps_of_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge,
             row_subgradient(now, a, l1, l2, sup, out)
             violation = violation_of(out, l2, sup)
             if zero and violation == 0.0:
-                keep[k] = room_of(a, l1, l2, sup) <= slack
+                keep[k] = slack_of(a, l1, l2, sup) <= threshold
                 continue
             largest, total = max(largest, violation), total + violation
             if H[k, 0] < 0.0:
                 bound_rows(columns, j, P, scale, ridge, l2 > 0.0 or sup > 0.0, H[k], V, out)
-            if H[k, 0] == 0.0:  # only the penalty sees it
+            if H[k, 0] == 0.0:  # only the penalty depends on it
                 for c in range(m):
                     V[c] = 0.0 if l1 + l2 + sup > 0.0 else now[c]
             else:
@@ -162,7 +168,7 @@ def sweeps_of_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge,
         done += 1
         if largest <= goal or done == most:
             return done, visits, largest, total, touched
-        slack = largest / n
+        threshold = largest / n
 
 
 @kernel
@@ -187,7 +193,7 @@ def bound_rows(columns, j, P, scale, ridge, one, out, S, Q):
         bound = S[c] if first <= second else max(2.0 * (S[c] - Q[c]), 0.0)
         if one:
             bound = min(first, second)
-        out[c] = ridge + scale * max(bound, FLAT * squares)
+        out[c] = ridge + scale * max(bound, MIN_CURVATURE_RATIO * squares)
 
 
 @kernel
@@ -206,9 +212,9 @@ def move_rows(columns, j, change, P, scale, U):
 
 
 @kernel
-def promised(W, G, D, l1, l2, sup):
+def predicted_decrease(W, G, D, l1, l2, sup):
     """Return Δ = Σ GᵀD + kinks(W + D) - kinks(W), row by row and term by term: near the optimum the two sums
-    cancel to all digits."""
+    cancel in all digits."""
     total = 0.0
     for k in range(W.shape[0]):
         squares, after, turn, top, highest = 0.0, 0.0, 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Quasi-Newton methods that go on, for a while, with clusters of weights in place of weights.
+"""Quasi-Newton methods that optimize clusters of weights, in place of weights, in some iterations.
 
 A. Mathur, S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy,
 ICDM 2006. Lines numbered here are those of Figure 4.
@@ -15,50 +15,57 @@ from typing import Any, Self
 
 import numpy as np
 
+from ...curvature.clusters import COLUMN_SCALES, Clusters, chunked, crossed, kmeans, within_error
+from ...curvature.inverse import Inverse
 from ...declare import Trait, as_printed, param
-from ...parts.clusters import SCALES, Clusters, chunked, crossed, kmeans, within_error
-from ...parts.inverse import Inverse
-from ...parts.linesearch import Found
 from ...problems.coarse import coarse_problem, lifted
 from ...problems.point import Point
 from ...problems.problem import Problem
+from ...search.outcome import SearchResult
+from ..common_params import as_in
 from ..iterate import Ending, Iterate
 from ..solver import Solver
-from ..usual import as_in
 from .estimates import FullMatrix, LimitedMemory
-from .loop import Descent, Visit, each
-from .progress import Progress
-from .quasi_newton import BFGS, Searching
+from .loop import Descent, DescentIterate, record_iterates
+from .progress import DescentProgress
+from .quasi_newton import BFGS, LineSearchParams
 from .rules import SmoothStop, one_subgradient
 
 
 @dataclass(frozen=True)
-class Clustered(Searching, Solver):
-    """Base of the family: rounds of a fine and a coarse phase, then a fine phase to the end, the patch-up.
+class Clustered(LineSearchParams, Solver):
+    """Base of the clustered solvers: rounds of a fine and a coarse phase, then the patch-up.
 
-    In a coarse phase each cluster of weights is one weight γ_k, β = Cγ, with products as in eq. (14) or, with
-    ``aggregate``, (15). (15) is faster where there is one output; where there are many, clusters differ
-    between outputs, and X̂ = XC has almost as many entries for each of them as X has for all. The phase
-    starts at the averages over the clusters, which may raise f, and ends when f over the last ``window``
-    iterates varies by less than ``delta`` of itself. Weights of different outputs (classes, labels) are
-    clustered apart, features without data are one cluster, and weights after W, the transitions of a chain,
-    stay by themselves. An ``error`` above 0 takes the place of ``cluster_factor``: in each output the largest
-    factor among d, d/2, d/4, ... that leaves this share of the variance of the weights inside clusters.
+    The patch-up is a fine phase that lasts until the end of the run.
 
-    All phases are descents of a smooth f, as :mod:`.quasi_newton` composes them. Pairs (s, y) are forgotten
-    from phase to phase; with ``keep_memory`` a fine phase goes on with those of the fine phases before it,
-    which are pairs of f itself, and no pair spans a coarse phase.
+    In a coarse phase each cluster of weights is one weight γ_k, β = Cγ. Products are those of eq. (14) or,
+    with ``aggregate``, of eq. (15). Eq. (15) is faster if there is one output. If there are many, clusters
+    differ between outputs, and X̂ = XC has almost as many entries for each output as X has for all. The phase
+    starts at the averages over the clusters, which may raise f. It ends when the relative change of f over
+    the last ``window`` iterates is below ``delta``.
 
-    ``phase`` of an iterate says what the CPU time since the iterate before it was spent on, so that sums of
-    the differences account for the run (Table IV): a phase ``fine``, ``coarse`` or ``patch-up`` begins with
-    an iterate where it starts, in a coarse phase the projected point (there X̂ is made), and between fine and
-    coarse an iterate ``cluster``, where w has not moved, has the time of clustering. ``epoch`` counts rounds.
-    w is β in all of them; ``crossovers`` counts the weights that the clustering put among others than the
-    one before. In coarse iterates ``working_set`` is the number of entries of γ, and pairs have that length.
+    Weights of different outputs (classes, labels) are clustered separately, and features without data form
+    one cluster. Weights after W, the transitions of a chain, are not clustered. An ``error`` above 0 replaces
+    ``cluster_factor``. Then each output has the largest factor among d, d/2, d/4, ... that leaves at most the
+    share ``error`` of the variance of the weights inside clusters.
+
+    All phases are descents of a smooth f, as :mod:`.quasi_newton` composes them. A new phase starts without
+    pairs (s, y). With ``keep_memory`` a fine phase keeps the pairs of the earlier fine phases, which are
+    pairs of f itself. No pair spans a coarse phase.
+
+    The ``phase`` of an iterate names the activity that took the CPU time since the previous iterate. So the
+    time differences of all iterates of a phase add up to the time of the phase (Table IV). A phase ``fine``,
+    ``coarse`` or ``patch-up`` begins with an iterate at its starting point. In a coarse phase that is the
+    projected point, at which X̂ is computed. Between a fine and a coarse phase there is an iterate
+    ``cluster``: w has not moved, and its time is that of clustering.
+
+    ``epoch`` counts rounds, and w is β in every phase. ``crossovers`` counts the weights whose cluster
+    changed from the previous clustering. In coarse iterates ``working_set`` is the number of entries of γ,
+    which is also the length of pairs.
     """
 
     paper = "Mathur and Chakrabarti 2006, Figure 4"
-    needs = Trait.SMOOTH | Trait.NO_KINKS
+    needs = Trait.SMOOTH | Trait.SMOOTH_PENALTY
     dense_vectors = 12
 
     rounds: int = param(
@@ -75,7 +82,7 @@ class Clustered(Searching, Solver):
         0, "coarseIters: iterations of a coarse phase, at most; 0: no bound", low=0, title="coarse iterations"
     )
     cluster_factor: int = param(
-        20, "clusterFactor: weights of a cluster, in the mean", low=1, title="weights in a cluster"
+        20, "clusterFactor: weights per cluster, on average", low=1, title="weights in a cluster"
     )
     clustering: str = param(
         "chunks",
@@ -91,11 +98,14 @@ class Clustered(Searching, Solver):
         title="features of a cluster",
     )
     window: int = param(
-        5, "w: iterates over which a coarse phase looks at f", low=2, title="window of a coarse phase w"
+        5,
+        "w: iterates over which the change of f in a coarse phase is measured",
+        low=2,
+        title="window of a coarse phase w",
     )
     delta: float = param(
         1e-4,
-        "δ: change of f over them, in parts of f, that ends a coarse phase",
+        "δ: change of f over them, relative to f, that ends a coarse phase",
         low=0.0,
         title="end of a coarse phase δ",
     )
@@ -108,7 +118,7 @@ class Clustered(Searching, Solver):
     scale: str = param(
         "deviation",
         "k-means: divide weights and changes by their standard deviation",
-        choices=SCALES,
+        choices=COLUMN_SCALES,
         title="scaling for k-means",
     )
     error: float = param(
@@ -124,7 +134,7 @@ class Clustered(Searching, Solver):
         """Return B with no pairs yet."""
         raise TypeError(f"{type(self).__name__} does not define inverse")
 
-    def rehearsal(self) -> Self:
+    def warm_up_solver(self) -> Self:
         return replace(self, rounds=1, fine_iterations=1)
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
@@ -133,47 +143,47 @@ class Clustered(Searching, Solver):
         course = Course(problem)
         point, B = problem.at(w0), self.inverse(problem)  # 1
         for _ in range(self.rounds):  # 2
-            fine = descent.visits(point, B, course.progress)
-            if ending := (yield from each(fine, course.fine, self._fine_is_enough)):  # 3-6
+            fine = descent.iterates(point, B, course.progress)
+            if ending := (yield from record_iterates(fine, course.fine, self._fine_is_enough)):  # 3-6
                 return ending
-            point, change = course.visit.here.point, course.visit.s
+            point, change = course.iterate.here.point, course.iterate.s
             assert change is not None  # there has been a fine iteration
             clusters = self._cluster(problem, point.w, change)  # 7, 8
             yield course.clustered(clusters)
             coarse = coarse_problem(problem, clusters, aggregated=self._aggregates(problem))
             gamma = coarse.at(clusters.down(point.w))  # 9
-            visits = descent.visits(gamma, self.inverse(coarse), Progress(0.0))
-            ending = yield from each(visits, course.coarse, self._coarse_is_enough())  # 10-13
+            iterates = descent.iterates(gamma, self.inverse(coarse), DescentProgress(0.0))
+            ending = yield from record_iterates(iterates, course.coarse, self._coarse_is_enough())  # 10-13
             if ending is not None and ending.status == "unbounded":
                 return ending
             point = course.lifted  # 14
             if not self.keep_memory:
                 B = self.inverse(problem)
             course.round += 1
-        patch_up = descent.visits(point, B, course.progress)
-        return (yield from each(patch_up, partial(course.fine, phase="patch-up")))  # 16-19
+        patch_up = descent.iterates(point, B, course.progress)
+        return (yield from record_iterates(patch_up, partial(course.fine, phase="patch-up")))  # 16-19
 
     def _aggregates(self, problem: Problem) -> bool:
         return problem.design.n_outputs == 1 if self.aggregate == "auto" else self.aggregate == "true"
 
-    def _fine_is_enough(self, visit: Visit) -> bool:
-        return visit.t >= self.fine_iterations
+    def _fine_is_enough(self, iterate: DescentIterate) -> bool:
+        return iterate.t >= self.fine_iterations
 
-    def _coarse_is_enough(self) -> Callable[[Visit], bool]:
+    def _coarse_is_enough(self) -> Callable[[DescentIterate], bool]:
         """Return the test that ends a coarse phase: max f - min f < δ min f over the last w iterates, or
         coarseIters iterations."""
         recent: deque[float] = deque(maxlen=self.window)
 
-        def enough(visit: Visit) -> bool:
-            recent.append(visit.here.point.objective)
-            if 0 < self.coarse_iterations <= visit.t:
+        def enough(iterate: DescentIterate) -> bool:
+            recent.append(iterate.here.point.objective)
+            if 0 < self.coarse_iterations <= iterate.t:
                 return True
             return len(recent) == self.window and max(recent) - min(recent) < self.delta * abs(min(recent))
 
         return enough
 
     def _cluster(self, problem: Problem, w: np.ndarray, change: np.ndarray) -> Clusters:
-        """Cluster the weights of each output by themselves: CLUSTER of Figure 4."""
+        """Return clusters of the weights of each output separately: CLUSTER of Figure 4."""
         design = problem.design
 
         def cluster(members: np.ndarray) -> np.ndarray:
@@ -199,40 +209,40 @@ class Clustered(Searching, Solver):
 
 
 class Course:
-    """Where a run of Figure 4 stands, and how its iterates are recorded."""
+    """The state of a run of Figure 4, feature clustering, which records its iterates."""
 
-    #: the visit of the newest iterate
-    visit: Visit
-    #: the point it is at, in a coarse phase that of Cγ
+    #: the newest iterate of the descent
+    iterate: DescentIterate
+    #: the current point, in a coarse phase that of Cγ
     lifted: Point
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.progress = Progress(problem.penalty.ridge)
+        self.progress = DescentProgress(problem.penalty.ridge)
         self.round, self.iteration = 0, -1
         self.clusters: Clusters | None = None
 
-    def fine(self, visit: Visit, phase: str = "fine") -> Iterate:
+    def fine(self, iterate: DescentIterate, phase: str = "fine") -> Iterate:
         """Record an iterate of a fine phase."""
-        self.visit = visit
-        return visit.record(self._next(), **self._where(phase))
+        self.iterate = iterate
+        return iterate.record(self._next(), **self._where(phase))
 
     def clustered(self, clusters: Clusters) -> Iterate:
-        """Record a clustering at the point of the newest visit, which has not moved."""
+        """Record a clustering at the point of the newest iterate, which stays the same."""
         before, self.clusters = self.clusters, clusters
-        known = {"violation": self.visit.here.point.violation(), "dual_gap": self.visit.gap}
+        known = {"violation": self.iterate.here.point.violation(), "dual_gap": self.iterate.gap}
         if before is not None:
             known["crossovers"] = self._crossovers(before, clusters)
         where = self._where("cluster")
-        return Iterate.at(self.visit.here.point, self._next(), events=("reclustered",), **known, **where)
+        return Iterate.at(self.iterate.here.point, self._next(), events=("reclustered",), **known, **where)
 
-    def coarse(self, visit: Visit) -> Iterate:
-        """Record an iterate of a coarse phase, as the fine point that it stands for."""
+    def coarse(self, iterate: DescentIterate) -> Iterate:
+        """Record an iterate of a coarse phase, as the fine point that it represents."""
         assert self.clusters is not None
-        self.visit = visit
-        self.lifted = point = lifted(self.problem, self.clusters, visit.here.point)
-        found = self._lifted_search(visit.found, self.clusters)
-        known = visit.known() | {"found": found, "working_set": self.clusters.size}
+        self.iterate = iterate
+        self.lifted = point = lifted(self.problem, self.clusters, iterate.here.point)
+        found = self._lifted_search(iterate.found, self.clusters)
+        known = iterate.known() | {"found": found, "working_set": self.clusters.size}
         known["dual_gap"] = self.progress.update(point, math.inf)
         return Iterate.at(point, self._next(), **known, **self._where("coarse"))
 
@@ -247,7 +257,7 @@ class Course:
         return where
 
     def _crossovers(self, before: Clusters, after: Clusters) -> int:
-        """Count the weights that are among others ``after`` than ``before``, output by output."""
+        """Return the number of weights that changed their cluster from ``before`` to ``after``, by output."""
         design, count = self.problem.design, 0
         old, new = (design.split(labels)[0] for labels in (before.labels, after.labels))
         for c in range(design.n_outputs):
@@ -255,8 +265,10 @@ class Course:
             count += int(np.count_nonzero(crossed(old[:, c], new[:, c])))
         return count
 
-    def _lifted_search(self, found: Found[Point] | None, clusters: Clusters) -> Found[Point] | None:
-        """Return a coarse search as one along Cd."""
+    def _lifted_search(
+        self, found: SearchResult[Point] | None, clusters: Clusters
+    ) -> SearchResult[Point] | None:
+        """Return a coarse search as a search along Cd."""
         if found is None or found.search is None or found.search.d is None:
             return found
         search = found.search.along(clusters.up(found.search.d), self.problem.design.working_set())
@@ -267,8 +279,8 @@ class Course:
 class ClusteredLBFGS(LimitedMemory, Clustered):
     """Clustered L-BFGS: section III-E, and section IV on chains.
 
-    ``preset=paper`` are the settings of section III-E for text; fineIters is printed for chains alone. Those
-    for chains are rounds=1 and cluster_factor=10.
+    ``preset=paper`` has the settings of section III-E for text; fineIters is printed only for chains. The
+    paper's settings for chains are rounds=1 and cluster_factor=10.
     """
 
     id = "clustered-lbfgs"

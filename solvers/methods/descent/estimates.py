@@ -1,5 +1,7 @@
-"""What quasi-Newton methods keep of the inverse Hessian, as far as it concerns their hyper-parameters and
-their memory: bases that come before the one with the loop, ``class LBFGS(LimitedMemory, LineMethod)``."""
+"""Mixins of quasi-Newton methods for the estimate of the inverse Hessian, with its hyper-parameters.
+
+They stand before the base with the loop, as in ``class LBFGS(LimitedMemory, LineMethod)``.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
+from ...curvature.inverse import DenseInverse
+from ...curvature.memory import PairMemory
 from ...declare import param
-from ...parts.inverse import DenseInverse
-from ...parts.memory import PairMemory
 from ...problems.problem import Problem
 
 if TYPE_CHECKING:

@@ -14,28 +14,31 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from ...parts.direction import Direction, quasi_newton
-from ...parts.inverse import Inverse
-from ...parts.linesearch import Found, unsearched
-from ...parts.memory import PairMemory
+from ...curvature.direction import Direction, quasi_newton
+from ...curvature.inverse import Inverse
+from ...curvature.memory import PairMemory
 from ...problems.line import Line
 from ...problems.point import Point
 from ...problems.subdifferential import Subdifferential
+from ...search.outcome import SearchResult, without_search
 from ..iterate import NAN, Ending, Iterate
-from .progress import Progress
+from .progress import DescentProgress
 from .rules import DirectionRule, SearchRule, StopRule, Subgradients
 
 
-class Visit(NamedTuple):
-    """What a :class:`Descent` knows at an iterate, ``t`` steps after its first: the subgradients ``here``,
-    the direction ``p`` found here, B, and the step that led here: what the search ``found``, the step ``s``
-    and the ``curvature`` sᵀy of its pair; none of them at the first. ``gap`` bounds f - f*."""
+class DescentIterate(NamedTuple):
+    """An iterate of a :class:`Descent`, ``t`` steps after its first.
+
+    It has the subgradients ``here``, the direction ``p`` found here, and B. The step that led here has the
+    search result ``found``, the difference ``s`` and the ``curvature`` sᵀy of its pair; the first iterate has
+    none of these. ``gap`` bounds f - f*.
+    """
 
     here: Subdifferential
     p: Direction
     B: Inverse
     t: int
-    found: Found[Point] | None
+    found: SearchResult[Point] | None
     s: np.ndarray | None
     curvature: float
     gap: float
@@ -49,7 +52,7 @@ class Visit(NamedTuple):
         return known
 
     def record(self, iteration: int, *, live: dict[str, Any] | None = None, **known: Any) -> Iterate:
-        """Make the record of this iterate, with further ``live`` references and ``known`` fields."""
+        """Return the record of this iterate, with further ``live`` references and ``known`` fields."""
         point = self.here.point
         own = {"gradient": self.here.g, "direction": self.p, "inverse": self.B}
         found = {"inner_iterations": self.p.steps, "qp_iterations": self.p.qp_iterations}
@@ -61,30 +64,33 @@ class Visit(NamedTuple):
 
 @dataclass(frozen=True)
 class Descent:
-    """A direction, a search and a stop, and what goes with them.
+    """A descent along straight lines, composed of a direction, a search and a stop.
 
     Parameters
     ----------
-    direction, search, stop
+    direction, stop
         Values of :mod:`.rules`, or of one's own with the same methods.
+    search
+        ``Armijo``, ``Wolfe`` or ``Exact``, or a function of one's own of a line and a first step.
     subgradients
-        Which subgradient is taken at a kink.
+        Choice of the subgradient at a kink.
     unit_first_step
-        Take the first step of all, if it is from w = 0, with length 1 and without a search.
+        Take the first step, if it is from w = 0, with length 1 and without a search.
     restarts
-        Where no step is found, clear B and search once more, along -g.
+        If no step is found, clear B and search again, along -g.
 
     Examples
     --------
     >>> from solverscope import datasets, solvers
     >>> from solverscope.solvers.methods.descent.loop import Descent
-    >>> from solverscope.solvers.methods.descent.progress import Progress
-    >>> from solverscope.solvers.methods.descent.rules import Armijo, SmoothStop, one_subgradient
-    >>> from solverscope.solvers.parts.memory import PairMemory
+    >>> from solverscope.solvers.methods.descent.progress import DescentProgress
+    >>> from solverscope.solvers.methods.descent.rules import SmoothStop, one_subgradient
+    >>> from solverscope.solvers.curvature.memory import PairMemory
+    >>> from solverscope.solvers.search.line_search import Armijo
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> descent = Descent(one_subgradient, Armijo(), SmoothStop())
-    >>> for visit in descent.visits(problem.at(), PairMemory(5), Progress(problem.penalty.ridge)):
-    ...     if visit.gap < 1e-9:
+    >>> for iterate in descent.iterates(problem.at(), PairMemory(5), DescentProgress(problem.penalty.ridge)):
+    ...     if iterate.gap < 1e-9:
     ...         break
     """
 
@@ -95,21 +101,23 @@ class Descent:
     unit_first_step: bool = False
     restarts: bool = False
 
-    def visits(self, point: Point, B: Inverse, progress: Progress) -> Generator[Visit, None, Ending]:
-        """Descend from ``point`` by Algorithm 1, whose lines are numbered here, with the ``B`` given; yield
-        what is known at each iterate, the first one included, and return why it ends."""
+    def iterates(
+        self, point: Point, B: Inverse, progress: DescentProgress
+    ) -> Generator[DescentIterate, None, Ending]:
+        """Yield the iterates of a descent from ``point`` by Algorithm 1, the first included; return why it
+        ends. Its lines are numbered in comments."""
         problem, rng = point.problem, np.random.default_rng(self.subgradients.seed)
         pulse = problem.pulse
         here, t = self.subgradients.at_start(point, rng), 0  # 1-3
         found, s, curvature, events = None, None, NAN, []
         while True:
-            pulse()  # and between all that takes long for millions of weights
+            pulse()  # and between operations that take long for millions of weights
             held = len(B)
             p = self.direction(here, B, found is None)  # 5
             events += ["memory-cleared"] if len(B) < held else []
             pulse()
             gap = progress.update(here.point, p.least, tied=not here.single)
-            yield Visit(here, p, B, t, found, s, curvature, gap, tuple(events))
+            yield DescentIterate(here, p, B, t, found, s, curvature, gap, tuple(events))
             if ending := self.stop.ending(here, p, progress):
                 return ending  # 6, 7
 
@@ -117,7 +125,7 @@ class Descent:
             line, found = self._step(here, p, B, found)  # 9, 11
             events = ["memory-cleared"] if len(B) < held else []
             if math.isinf(found.t):
-                far = f"f falls for ever along {_words(line.d)} from {_words(here.point.w)}"
+                far = f"f is unbounded below along {_words(line.d)} from {_words(here.point.w)}"
                 return Ending("unbounded", far)
             if not found.t > 0.0:
                 return self.stop.no_step(found)
@@ -131,13 +139,13 @@ class Descent:
             curvature, t = NAN if pushed is None else pushed, t + 1  # 16
 
     def _step(
-        self, here: Subdifferential, p: Direction, B: Inverse, last: Found[Point] | None
-    ) -> tuple[Line, Found[Point]]:
-        """Search along p, and move; return the line as well. ``last`` is the outcome of the last search."""
+        self, here: Subdifferential, p: Direction, B: Inverse, last: SearchResult[Point] | None
+    ) -> tuple[Line, SearchResult[Point]]:
+        """Search along p, and move; return the line and the result. ``last`` is the last search's result."""
         point = here.point
         if last is None and self.unit_first_step and not point.w.any():
             line = point.problem.line(point, p.p)
-            return line, unsearched(line.move(1.0), 1.0)
+            return line, without_search(line.move(1.0), 1.0)
         line, found = self._searched(point, p, B, last)
         if found.t == 0.0 and self.restarts and len(B):
             failed = found
@@ -147,10 +155,10 @@ class Descent:
         return line, found
 
     def _searched(
-        self, point: Point, p: Direction, B: Inverse, last: Found[Point] | None
-    ) -> tuple[Line, Found[Point]]:
-        """Search along p. With B = I the length of p means nothing: the first trial is then the last accepted
-        step, or of length 1 at most."""
+        self, point: Point, p: Direction, B: Inverse, last: SearchResult[Point] | None
+    ) -> tuple[Line, SearchResult[Point]]:
+        """Search along p. With B = I the length of p is arbitrary: the first trial is then the last accepted
+        step, or at most of length 1."""
         line, first = point.problem.line(point, p.p), 1.0
         if not len(B):
             first = last.t if last is not None else 1.0 / max(1.0, float(np.linalg.norm(p.p)))
@@ -161,28 +169,28 @@ class Descent:
 
 
 @overload
-def each(
-    visits: Generator[Visit, None, Ending], record: Callable[[Visit], Iterate]
+def record_iterates(
+    iterates: Generator[DescentIterate, None, Ending], record: Callable[[DescentIterate], Iterate]
 ) -> Generator[Iterate, None, Ending]: ...
 @overload
-def each(
-    visits: Generator[Visit, None, Ending],
-    record: Callable[[Visit], Iterate],
-    enough: Callable[[Visit], bool],
+def record_iterates(
+    iterates: Generator[DescentIterate, None, Ending],
+    record: Callable[[DescentIterate], Iterate],
+    enough: Callable[[DescentIterate], bool],
 ) -> Generator[Iterate, None, Ending | None]: ...
-def each(
-    visits: Generator[Visit, None, Ending],
-    record: Callable[[Visit], Iterate],
-    enough: Callable[[Visit], bool] = lambda visit: False,
+def record_iterates(
+    iterates: Generator[DescentIterate, None, Ending],
+    record: Callable[[DescentIterate], Iterate],
+    enough: Callable[[DescentIterate], bool] = lambda iterate: False,
 ) -> Generator[Iterate, None, Ending | None]:
-    """Yield the ``record`` of each visit; return how the descent ends, None if ``enough`` ends it before."""
+    """Yield the ``record`` of each iterate; return how the descent ends, None if ``enough`` ends it."""
     while True:
         try:
-            visit = next(visits)
+            iterate = next(iterates)
         except StopIteration as end:
             return end.value
-        yield record(visit)
-        if enough(visit):
+        yield record(iterate)
+        if enough(iterate):
             return None
 
 

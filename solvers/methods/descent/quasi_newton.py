@@ -1,8 +1,8 @@
 """Gradient and quasi-Newton methods along straight lines, for smooth losses and for losses with kinks.
 
 J. Yu, S. V. N. Vishwanathan, S. Günter, N. N. Schraudolph: A Quasi-Newton Approach to Nonsmooth Convex
-Optimization Problems in Machine Learning, JMLR 11, 2010. Each method composes a descent of its own, one where
-f is smooth and another where it is not.
+Optimization Problems in Machine Learning, JMLR 11, 2010. Each method composes one descent for smooth f and
+another for f with kinks.
 """
 
 from __future__ import annotations
@@ -12,82 +12,65 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...curvature.direction import COMBINING, MOST_SUBGRADIENTS
+from ...curvature.inverse import Identity, Inverse
 from ...declare import Trait, as_printed, param, random_seed
-from ...parts.direction import COMBINING, HELD
-from ...parts.inverse import Identity, Inverse
 from ...problems.problem import Problem
+from ...search.line_search import INEXACT, Armijo, Exact, LineSearch, Wolfe
+from ..common_params import as_in
 from ..iterate import Ending, Iterate
 from ..solver import Solver
-from ..usual import beta_param, sigma_param
 from .estimates import FullMatrix, LimitedMemory
-from .loop import Descent, each
-from .progress import Progress
+from .loop import Descent, record_iterates
+from .progress import DescentProgress
 from .rules import (
-    Armijo,
     DirectionFinding,
     DirectionRule,
-    Exact,
     NonsmoothStop,
-    SearchRule,
     SmoothStop,
     Subgradients,
-    Wolfe,
     one_subgradient,
 )
 
-#: Factor of the steps of the inexact search of footnote 1.
-DECAY = 0.9
-
 SEARCHES = (
     "search along the direction: to the minimum (exact), by the Wolfe conditions, by the same from a long "
-    "step downwards by 0.9 (ils), or by Armijo's rule"
+    f"step downwards by {INEXACT.decay} (ils), or by Armijo's rule"
 )
+#: The search of the paper's experiments with inexact line searches.
+PAPER_SEARCH = {"line_search": "ils", "c1": INEXACT.c1, "c2": INEXACT.c2}
 
 
 @dataclass(frozen=True)
-class Searching:
+class LineSearchParams:
     """Hyper-parameters of a line search: base of the methods that go along straight lines."""
 
     line_search: str = param(
         "exact", SEARCHES, choices=("exact", "wolfe", "ils", "armijo"), title="line search"
     )
-    c1: float = param(
-        1e-4,
-        "Wolfe: share of the promised decrease asked for, eq. (23)",
-        low=0.0,
-        high=0.5,
-        title="Wolfe: decrease c₁",
-    )
-    c2: float = param(
-        0.9,
-        "Wolfe: share of the slope that may be left, eq. (24)",
-        low=0.0,
-        high=0.9999,
-        title="Wolfe: slope c₂",
-    )
-    beta: float = beta_param()
-    sigma: float = sigma_param(1e-4)
+    c1: float = as_in(Wolfe, "c1")
+    c2: float = as_in(Wolfe, "c2")
+    beta: float = as_in(Armijo, "beta")
+    sigma: float = as_in(Armijo, "sigma")
 
-    def search(self, unbounded: str = "ray") -> SearchRule:
-        """Return the search; ``unbounded`` is that of :class:`.rules.Exact`."""
+    def search(self, *, to_last_kink: bool = False) -> LineSearch:
+        """Return the search; ``to_last_kink`` is that of an exact one."""
         match self.line_search:
             case "exact":
-                return Exact(unbounded)
+                return Exact(to_last_kink)
             case "wolfe":
                 return Wolfe(self.c1, self.c2)
             case "ils":
-                return Wolfe(self.c1, self.c2, DECAY)
+                return Wolfe(self.c1, self.c2, INEXACT.decay)
             case _:
                 return Armijo(self.beta, self.sigma)
 
 
 @dataclass(frozen=True)
-class LineMethod(Searching, Solver):
-    """Base of the family. A subclass says what B is (``inverse``) and how a direction is found
-    (``direction``)."""
+class LineMethod(LineSearchParams, Solver):
+    """Base of the family. A subclass defines B (``inverse``) and the choice of direction (``direction``)."""
 
     paper = "Yu et al. 2010, section 2"
-    needs = Trait.SLOPES | Trait.NO_KINKS
+    needs = Trait.DIRECTIONAL_DERIVATIVE | Trait.SMOOTH_PENALTY
     dense_vectors = 8
     #: whether the first subgradient is drawn if it is at w = 0, and how long a step from there is
     random_at_zero = False
@@ -109,20 +92,20 @@ class LineMethod(Searching, Solver):
     )
     unbounded: str = param(
         "end",
-        "where f falls for ever along a direction: end, or step to the last kink on the way",
+        "if f is unbounded below along a direction: end, or step to the last kink on the way",
         choices=("end", "last-kink"),
-        title="where f falls for ever",
+        title="if f is unbounded below",
     )
     seed: int = random_seed("seed of random subgradients")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        descent, progress = self.descent(smooth=problem.smooth), Progress(problem.penalty.ridge)
-        visits = descent.visits(problem.at(w0), self.inverse(problem), progress)
-        return (yield from each(visits, lambda visit: visit.record(visit.t)))
+        descent, progress = self.descent(smooth=problem.smooth), DescentProgress(problem.penalty.ridge)
+        iterates = descent.iterates(problem.at(w0), self.inverse(problem), progress)
+        return (yield from record_iterates(iterates, lambda iterate: iterate.record(iterate.t)))
 
     def descent(self, *, smooth: bool) -> Descent:
-        """Compose the descent of an f that is smooth, or has kinks."""
-        parts = self.direction(), self.search("last-kink" if self.unbounded == "last-kink" else "ray")
+        """Return the descent for an f that is smooth, or has kinks."""
+        parts = self.direction(), self.search(to_last_kink=self.unbounded == "last-kink")
         if smooth:
             return Descent(*parts, SmoothStop(), restarts=True)
         subgradients = Subgradients(self.subgradient == "random", self.random_at_zero, self.seed)
@@ -130,20 +113,20 @@ class LineMethod(Searching, Solver):
         return Descent(*parts, NonsmoothStop(self.stagnation), subgradients, unit_first_step=unit)
 
     def direction(self) -> DirectionRule:
-        """Return how a direction is found."""
+        """Return the rule that finds a direction."""
         raise TypeError(f"{type(self).__name__} does not define direction()")
 
     def inverse(self, problem: Problem) -> Inverse:
-        """Return B₀ = I, to be updated; here it never is."""
+        """Return B = I, which is never updated here."""
         return Identity()
 
 
 @dataclass(frozen=True)
 class OneSubgradientMethod(LineMethod):
-    """Base of the methods that go by p = -B g, g one (sub)gradient.
+    """Base of the methods with direction p = -B g, g one (sub)gradient.
 
-    At a kink p may lead upwards. The search then finds no step and the run ends: that is how these methods
-    break on losses with kinks. Only where f is smooth is B given up first, and -g tried.
+    At a kink p may be an ascent direction. The search then finds no step and the run ends: this is how these
+    methods fail on losses with kinks. If f is smooth, B is cleared first and -g is tried.
     """
 
     first_step: str = param(
@@ -159,7 +142,7 @@ class OneSubgradientMethod(LineMethod):
 
 @dataclass(frozen=True)
 class GradientDescent(OneSubgradientMethod):
-    """p = -g, g a random subgradient where f has a kink."""
+    """p = -g, with g a random subgradient at a kink."""
 
     id = "gd"
     name = "GD"
@@ -173,13 +156,13 @@ class GradientDescent(OneSubgradientMethod):
 
 @dataclass(frozen=True)
 class LBFGS(LimitedMemory, OneSubgradientMethod):
-    """p = -B g, B from the newest pairs, B₀ scaled by sᵀy/yᵀy of the newest: Liu and Nocedal 1989."""
+    """p = -B g, with B from the newest pairs and B₀ scaled by sᵀy/yᵀy of the newest: Liu and Nocedal 1989."""
 
     id = "lbfgs"
     name = "L-BFGS"
     summary = "quasi-Newton steps by limited-memory BFGS"
     paper = "Yu et al. 2010, sections 1 and 2.1; Liu and Nocedal 1989"
-    presets = as_printed(line_search="ils", c1=1e-3, c2=0.8, first_step="unit")
+    presets = as_printed(**PAPER_SEARCH, first_step="unit")
     carries = ("line", "memory")
 
     line_search: str = "wolfe"
@@ -193,7 +176,7 @@ class BFGS(FullMatrix, OneSubgradientMethod):
     name = "BFGS"
     summary = "quasi-Newton steps with a full matrix"
     paper = "Yu et al. 2010, sections 1 and 2.1"
-    presets = as_printed(line_search="ils", c1=1e-3, c2=0.8, scaled=False)
+    presets = as_printed(**PAPER_SEARCH, scaled=False)
     carries = ("line",)
     lighter = "lbfgs"
 
@@ -203,7 +186,7 @@ class BFGS(FullMatrix, OneSubgradientMethod):
 
 @dataclass(frozen=True)
 class DirectionFindingMethod(LineMethod):
-    """Base of the methods that find a direction by Algorithm 2, which descends at kinks too."""
+    """Base of the methods that find a direction by Algorithm 2, a descent direction also at kinks."""
 
     presets = as_printed(subgradient="random")
     random_at_zero = True
@@ -228,7 +211,7 @@ class DirectionFindingMethod(LineMethod):
 
     @property
     def dense_vectors(self) -> int:
-        return 12 + (HELD if self.finding == "qp" else 0)
+        return 12 + (MOST_SUBGRADIENTS if self.finding == "qp" else 0)
 
     def direction(self) -> DirectionRule:
         return DirectionFinding(self.epsilon, self.epsilon_start, self.kmax, self.finding)
@@ -236,7 +219,7 @@ class DirectionFindingMethod(LineMethod):
 
 @dataclass(frozen=True)
 class SubGD(DirectionFindingMethod):
-    """Steepest descent at kinks too: Algorithm 2 with B = I."""
+    """Steepest descent, also at kinks: Algorithm 2 with B = I."""
 
     id = "subgd"
     name = "subGD"
@@ -247,7 +230,7 @@ class SubGD(DirectionFindingMethod):
 
 @dataclass(frozen=True)
 class BoundedSpectrum:
-    """Bounds of the spectrum of B, by which pairs enter it."""
+    """Bounds of the spectrum of B, which decide how pairs enter it."""
 
     h: float = param(1e-8, "the least sᵀy/yᵀy that a pair is given", low=0.0, title="least curvature h")
     H: float = param(
@@ -257,7 +240,7 @@ class BoundedSpectrum:
 
 @dataclass(frozen=True)
 class SubBFGS(BoundedSpectrum, FullMatrix, DirectionFindingMethod):
-    """Algorithm 1: BFGS whose directions descend at kinks too."""
+    """Algorithm 1: BFGS with descent directions also at kinks."""
 
     id = "subbfgs"
     name = "subBFGS"

@@ -1,1 +1,1 @@
-"""How far an iterate is from optimal: violations of the optimality conditions, proved gaps."""
+"""Distances from the optimum: violations of the optimality conditions, proved gaps."""

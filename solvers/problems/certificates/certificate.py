@@ -1,7 +1,7 @@
-"""How far an objective can be from the optimum at most, proved by duality or strong convexity.
+"""Upper bounds of f - f*, proved by duality or strong convexity.
 
-Bounds count what rounding may have done to them, as :func:`.point.rounding_of_sums` takes it: a bound that
-is printed is one.
+Bounds include the largest possible effect of rounding, see :func:`.point.rounding_of_sums`. So a printed
+bound really is a bound.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ...declare import Trait
-from ..losses.envelope import TIE
+from ...linalg.scores import Scores
+from ..losses.envelope import TIE_TOL
 from ..point import Point, rounding_of_sums
 from ..problem import Problem
-from ..scores import Scores
 
 #: Weights of a piece of which several copies are made.
-SHORT = 20_000
+COPIED_AT_ONCE = 20_000
 #: Share of f and f* by which a lower bound may be above f* for rounding's sake; one that is further above is
 #: false.
-ROUNDING = 1e-12
+BOUND_ROUNDING = 1e-12
 
 
 class Dual(NamedTuple):
-    """A point of Fenchel's dual: a residual G of the loss where its conjugate L* is finite, and -L*(G)."""
+    """A point of Fenchel's dual: a residual G at which the conjugate L* of the loss is finite, and -L*(G)."""
 
     residual: Scores
     value: float
@@ -44,15 +44,15 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     Returns
     -------
     float or None
-        The bound, in units of f; None where none is known.
+        The bound, in units of f; None if no bound is known.
 
     Notes
     -----
     The residual G of the loss at w is a point of Fenchel's dual: f* >= -s L*(G) - (λR)*(-s AᵀG). For a norm
-    λR, whose conjugate is 0 or infinite, G is scaled by α = min(1, λ/Ω°(s AᵀG)). Where L* is not known, a
-    ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ), v the minimum-norm subgradient, or any other
-    where the loss has kinks. Costs a full gradient, if the point has none yet, one pass over the scores, and
-    no other vector over all weights.
+    λR, whose conjugate is 0 or infinite, G is scaled by α = min(1, λ/Ω°(s AᵀG)). If L* is not known, a
+    ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ). Here v is the minimum-norm subgradient, or any
+    subgradient if the loss has kinks. The cost is a full gradient, if the point has none yet, and one pass
+    over the scores. No other vector over all weights is needed.
     """
     penalty, loss = problem.penalty, problem.loss
     if Trait.CONJUGATE not in loss.traits:
@@ -90,7 +90,7 @@ def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> floa
     g = problem.scale * design.adjoint(dual.residual) if at is None else at.gradient()
     unit, off = rounding_of_sums(problem), problem.scale * _off(problem, dual.residual)
     squares = noise = 0.0
-    for part in problem.pieces(SHORT):
+    for part in problem.pieces(COPIED_AT_ONCE):
         own = g[part]
         ridge = np.zeros_like(own) if at is None else penalty.ridge_gradient(at.w[part])
         v = penalty.subgradient(np.zeros_like(own), own - ridge)
@@ -102,21 +102,23 @@ def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> floa
 
 
 def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> float:
-    """Return f(w) - ‖g‖²/(2μ), a lower bound of f*, for ``squares`` = ‖g‖² of a subgradient at a point and a
-    penalty with a ridge μ; -inf where ‖g‖² is infinite. ``tied`` tells that it may be made of functions that
-    tie with the maximum, and are below it by the tolerance."""
+    """Return f(w) - ‖g‖²/(2μ), a lower bound of f*, or -inf if ‖g‖² is infinite.
+
+    ``squares`` is ‖g‖² of a subgradient at a point, and the penalty has a ridge μ. ``tied`` means that the
+    subgradient may combine functions that count as tied with the maximum, and are below it by the tolerance.
+    """
     if squares == math.inf:
         return -math.inf
     problem = point.problem
     off = problem.scale * _off(problem, point.residual) * _length(problem.design.column_lengths())
     off += rounding_of_sums(problem) * problem.penalty.ridge * _length(point.w)
     longest = math.sqrt(squares) + off
-    below = TIE * (point.loss + problem.scale * problem.loss.n_instances) if tied else 0.0
+    below = TIE_TOL * (point.loss + problem.scale * problem.loss.n_instances) if tied else 0.0
     return point.objective - point.rounding() - below - 0.5 * longest * longest / problem.penalty.ridge
 
 
 def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.ndarray | float:
-    """Return what proved gaps say of f*.
+    """Return the lower bounds of f* that follow from proved gaps.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.nd
     Returns
     -------
     (n,) float64 or float
-        Lower bounds of f*: f - gap, less the rounding of both, which counts where f is far above f*.
+        Lower bounds of f*: f - gap, less the rounding of both, which matters if f is far above f*.
 
     Examples
     --------
@@ -140,7 +142,7 @@ def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.nd
 
 
 def _off(problem: Problem, residual: Scores) -> float:
-    """Return what rounding may do to a product of this residual with a column of X of length 1."""
+    """Return a bound of the rounding error of this residual's product with a column of X of length 1."""
     return rounding_of_sums(problem) * math.sqrt(residual.dot(residual))
 
 
@@ -148,10 +150,10 @@ def _length(v: np.ndarray) -> float:
     return float(np.linalg.norm(v))
 
 
-class Known:
-    """What a run knows of f* beside what its solver claims: it is not above f at w = 0, nor above any f seen.
+class KnownMinimum:
+    """A run's own upper bound of f*: f at w = 0, or the least f seen.
 
-    ``most`` is the least of these. A lower bound above it is false, and what proved it is not believed again
+    ``most`` is this bound. A lower bound above it is false, and its source is not believed again
     (``refuted``).
     """
 
@@ -160,23 +162,26 @@ class Known:
         self.refuted = False
 
     def claimed(self, objective: float, gap: float) -> float:
-        """Return :meth:`checked` of what the solver claims; once that is false, nan for ever."""
+        """Return :meth:`checked` of the gap that the solver claims; return nan once a claim was false."""
         found = self.checked(objective, gap)
         self.refuted = self.refuted or (math.isnan(found) and not math.isnan(gap))
         return math.nan if self.refuted else found
 
     def checked(self, objective: float, gap: float) -> float:
-        """Return a bound ``gap`` of f - f* of an iterate with this objective, and as much more as the lower
-        bound is above what is known for rounding's sake; nan where it is false."""
-        if math.isfinite(objective):
-            self.most = min(self.most, objective)
+        """Return the bound ``gap`` of f - f* of an iterate with this objective; return nan if it is false.
+
+        If the lower bound exceeds ``most`` by rounding only, the gap is increased by the difference.
+        """
+        if not math.isfinite(objective):
+            return gap
+        self.most = min(self.most, objective)
         above = (objective - gap) - self.most
-        false = above > ROUNDING * (abs(objective) + abs(self.most))
+        false = above > BOUND_ROUNDING * (abs(objective) + abs(self.most))
         return math.nan if false or math.isnan(gap) else max(gap, objective - self.most)
 
 
 def can_be_certified(problem: Problem) -> bool:
-    """Tell whether :func:`duality_gap` knows a bound for this loss and penalty."""
+    """Return whether :func:`duality_gap` knows a bound for this loss and penalty."""
     penalty = problem.penalty
     by_dual = penalty.sparse and problem.smooth and Trait.CONJUGATE in problem.loss.traits
     return penalty.ridge > 0.0 or by_dual

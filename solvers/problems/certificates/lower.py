@@ -1,7 +1,8 @@
-"""A search for a lower f than that of a point: what it finds bounds f* from above.
+"""A search for points with a lower f than a given point, which bound f* from above.
 
-A violation is measured against that at w = 0, which is huge if features have a large offset or other units.
-Then it may be small where f is far above the minimum, and only a lower f shows it.
+A violation is measured relative to the violation at w = 0, which is huge if features have a large offset or
+different units. The relative violation may then be small although f is far above the minimum. Only a lower f
+proves that.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ from collections.abc import Callable
 import numpy as np
 
 from ...declare import Trait
+from ...linalg.working_set import WorkingSet
 from ..point import Point
 from ..problem import Problem
-from ..products.working_set import WorkingSet
 
 #: Newton steps, products with the Hessian for each, and lengths tried of it: 2, 1, 1/2, ...
-STEPS, PRODUCTS, LENGTHS = 3, 20, 12
+DESCENT_STEPS, PRODUCTS, LENGTHS = 3, 20, 12
 #: Share of the decrease that the model promises so far, below which a further product is not worth it.
-LITTLE = 0.01
+LITTLE_GAIN = 0.01
 
 
 def lower_objective(point: Point, enough: float) -> float:
-    """Return the least f that a few truncated Newton steps from a point lead to, that of the point at most.
+    """Return the least f found by a few truncated Newton steps from a point, at most the f of the point.
 
     Parameters
     ----------
@@ -40,12 +41,12 @@ def lower_objective(point: Point, enough: float) -> float:
     -----
     The steps solve for the weights that are not zero or violate optimality, by conjugate gradients scaled by
     the diagonal of the Hessian, and keep the signs in which zero weights violate. They are of use, and not
-    exact: only values of f count. Costs at most ``STEPS`` × (``PRODUCTS`` + 3) passes.
+    exact: only values of f count. Costs at most ``DESCENT_STEPS`` × (``PRODUCTS`` + 3) passes.
     """
     problem, first = point.problem, point.objective
     if Trait.HESSIAN not in problem.loss.traits:
         return first
-    for _ in range(STEPS):
+    for _ in range(DESCENT_STEPS):
         v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
         free = _whole_rows(problem, problem.where(lambda w, v: (w != 0.0) | (v != 0.0), point.w, v))
         w, v = free.take(point.w), free.take(v)
@@ -68,7 +69,7 @@ def lower_objective(point: Point, enough: float) -> float:
 
 
 def _whole_rows(problem: Problem, free: WorkingSet) -> WorkingSet:
-    """Return a set of weights with the rows of them that the penalty takes as a whole."""
+    """Extend a set of weights to whole rows, if the penalty has a norm of rows."""
     width = problem.penalty.width
     if free.full or width == 1:
         return free
@@ -97,7 +98,7 @@ def _direction(point: Point, free: WorkingSet, v: np.ndarray) -> np.ndarray:
         promised += more
         z = r / diagonal
         before, rho = rho, float(r @ z)
-        if more <= LITTLE * promised:
+        if more <= LITTLE_GAIN * promised:
             break
         u = z + rho / before * u
     return d

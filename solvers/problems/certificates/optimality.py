@@ -1,8 +1,8 @@
-"""How far an iterate is from optimal: by the violation of the optimality conditions, or by a proved gap.
+"""Measures of optimality: the violation of the optimality conditions, or a proved gap.
 
 A smooth loss has a gradient, hence a violation: the largest entry (or block norm) of the minimum-norm
-subgradient. Where the loss has kinks one subgradient says nothing about optimality, and what counts is a
-bound of f(w) - f*: the solver's own, or that of strong convexity.
+subgradient. If the loss has kinks, one subgradient says nothing about optimality. Then a bound of f(w) - f*
+takes the place of the violation: the bound of the solver, or that of strong convexity.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 from ..point import Drift, Point, rounding_of_sums
 from ..problem import NOISE, Problem
-from .certificate import Known, can_be_certified, duality_gap
+from .certificate import KnownMinimum, can_be_certified, duality_gap
 from .lower import lower_objective
 
 #: Share of f by which the f that a solver knows may be off.
-WRONG = 1e-9
+WRONG_SHARE = 1e-9
 #: Largest share of f by which f may be known to be too high where a run has converged.
-SHARE = 0.01
+EXCESS_SHARE = 0.01
 
 
 class Knows(NamedTuple):
-    """Tells which of the two measures a solver computes itself on every problem that it takes, for all or
+    """The measures, of two, that a solver computes itself on every problem that it takes, for all or
     some of its iterates."""
 
     violation: bool
@@ -31,9 +31,9 @@ class Knows(NamedTuple):
 
 
 def met(problem: Problem, record: Mapping[str, Any], tol: float) -> str | None:
-    """Say in a sentence why the iterate of a record is optimal to ``tol``; None if that is not known.
+    """Return why the iterate of a record is optimal to ``tol``, a sentence; return None if it may not be.
 
-    A violation is compared with that at w = 0 and with rounding, a gap with |f|.
+    A violation is compared with the violation at w = 0 and with rounding, a gap with |f|.
     """
     if problem.smooth:
         violation = record["violation"]
@@ -50,7 +50,7 @@ def met(problem: Problem, record: Mapping[str, Any], tol: float) -> str | None:
 
 
 def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> list[str]:
-    """Return what a solver claims of an iterate and is false, a part of a sentence each, with both numbers.
+    """Return the false claims of a solver about an iterate, a part of a sentence each, with both numbers.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> li
     claimed : mapping
         The record of the iterate; nan claims nothing.
     drift : Drift
-        How far the solver's scores may be from those of the weights.
+        A bound of the distance of the solver's scores from those of the weights.
 
     Returns
     -------
@@ -67,8 +67,8 @@ def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> li
 
     Notes
     -----
-    An objective is false that is off by more than rounding on either side. A violation is false only if it is
-    less than half of what is measured: one that is too large promises nothing.
+    An objective is false if it is off by more than rounding, in either direction. A violation is false only
+    if it is less than half of the measured one: a violation that is too large promises nothing.
     """
     problem, f, violation = point.problem, claimed["objective"], claimed["violation"]
     m, unit = problem.design.n_outputs, rounding_of_sums(problem)
@@ -78,7 +78,7 @@ def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> li
         length = max(length, math.sqrt(2.0 * m * problem.loss.n_instances))
     bends = 2.0 * m * off  # the residual changes by no more, as the scores are off
     false = []
-    allowed = WRONG * abs(point.objective) + point.rounding() + problem.scale * off * (length + bends)
+    allowed = WRONG_SHARE * abs(point.objective) + point.rounding() + problem.scale * off * (length + bends)
     if abs(f - point.objective) > allowed:
         false.append(f"the solver says f = {f:.9g}, and at its weights it is {point.objective:.9g}")
     if problem.smooth and not math.isnan(violation):
@@ -91,16 +91,17 @@ def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> li
     return false
 
 
-def excess(point: Point, known: Known, tol: float) -> float | None:
-    """Return by how much f at a point is above f* at least, if that is more than ``tol`` allows; None if it
-    is not known to be.
+def excess(point: Point, known: KnownMinimum, tol: float) -> float | None:
+    """Return a lower bound of f - f* at a point if it exceeds what ``tol`` allows.
+
+    Return None if no such bound is known.
 
     Parameters
     ----------
     point : Point
-        A point at which the violation, or what else the solver goes by, has met ``tol``.
-    known : Known
-        What is known of f*; learns what is found here.
+        A point at which the violation, or another measure of the solver, has met ``tol``.
+    known : KnownMinimum
+        The known bounds of f*, which are updated by those found here.
     tol : float
         The tolerance.
 
@@ -110,12 +111,13 @@ def excess(point: Point, known: Known, tol: float) -> float | None:
 
     Notes
     -----
-    A violation is measured against that at w = 0, which says little where features have a large offset or
-    other units. Allowed are √tol of f, 1 % at most (and ``tol`` if that is more), or tol of f at the start.
-    What is proved to be within that is not searched; else a lower f is searched for, which costs some passes.
+    A violation is measured relative to that at w = 0, which says little if features have a large offset or
+    different units. The allowed excess is √tol of f, 1 % at most (or ``tol`` if that is more), or tol of f at
+    the start. If a bound proves that f is within this excess, nothing is searched. Else a lower f is searched
+    for, which costs some passes.
     """
     f = point.objective
-    share = max(tol, min(math.sqrt(tol), SHARE))
+    share = max(tol, min(math.sqrt(tol), EXCESS_SHARE))
     allowed = max(share * abs(f), tol * abs(known.start)) + point.rounding()
     if point.problem.smooth and not f - known.most > allowed:
         gap = duality_gap(point.problem, point) if can_be_certified(point.problem) else None
@@ -125,14 +127,14 @@ def excess(point: Point, known: Known, tol: float) -> float | None:
 
 
 def missing(problem: Problem, knows: Knows) -> str | None:
-    """Name the field of the record to measure for a solver that does not know it; None if there is none."""
+    """Return the field of the record to measure for a solver that does not know it; None if there is none."""
     if problem.smooth:
         return None if knows.violation else "violation"
     return None if knows.dual_gap or not can_be_certified(problem) else "dual_gap"
 
 
 def measured(field: str, point: Point) -> float:
-    """Compute the violation or the proved gap at a point; nan where there is no way to."""
+    """Compute the violation or the proved gap at a point; return nan if neither can be computed."""
     if field == "violation":
         return point.violation()
     gap = duality_gap(point.problem, point)
@@ -152,7 +154,7 @@ def why_not_tolerance(problem: Problem, knows: Knows) -> str | None:
     Returns
     -------
     str or None
-        The end of a sentence that begins with the tolerance; None if it can.
+        The end of a sentence that begins with the tolerance; None if it can end a run.
     """
     if problem.smooth or knows.dual_gap or can_be_certified(problem):
         return None

@@ -1,7 +1,7 @@
 """Balls that hold the optimum of the dual, by the duality gap: Ndiaye et al., JMLR 2017.
 
-The residual G* at the optimum is where Fenchel's dual, D(G) = -s L*(G) - (λR)*(-s AᵀG), is largest. Where the
-gradient of L is κ-Lipschitz, D is s/κ-strongly concave: ½ s/κ ‖G - G*‖² <= D(G*) - D(G) <= f(w) - D(G) for
+The residual G* at the optimum maximizes Fenchel's dual, D(G) = -s L*(G) - (λR)*(-s AᵀG). If the gradient of L
+is κ-Lipschitz, D is s/κ-strongly concave: ½ s/κ ‖G - G*‖² <= D(G*) - D(G) <= f(w) - D(G) for
 any w and any feasible G. So G* is within r = √(2 κ gap/s) of G, and s x_jᵀG* within s‖x_j‖ r of s x_jᵀG.
 
 Rows whose curvature κ_t is smaller than κ say more: ½ s Σ_t ‖G_t - G*_t‖²/κ_t is below the gap as well, so
@@ -23,8 +23,10 @@ from ..problem import Problem
 
 
 def why_no_sphere(problem: Problem) -> str | None:
-    """Return why no ball around the optimum of the dual is known, as the end of a sentence that begins with
-    the rule; None if there is one."""
+    """Return why no ball around the optimum of the dual is known; return None if there is a ball.
+
+    The text is the end of a sentence that begins with the rule.
+    """
     loss, penalty = problem.loss, problem.penalty
     if Trait.CONJUGATE not in loss.traits or not loss.traits & (Trait.LIPSCHITZ | Trait.CHAINS):
         return f"needs a loss with a Lipschitz gradient and a known conjugate, and {loss.id} has none"
@@ -35,7 +37,7 @@ def why_no_sphere(problem: Problem) -> str | None:
 
 @dataclass(frozen=True)
 class Bends:
-    """How much the loss bends: κ, the ``largest`` curvature κ_t of a row, and (Σ_t κ_t/κ x_tj²)^½ of each
+    """Curvature of the loss: κ, the ``largest`` curvature κ_t of a row, and (Σ_t κ_t/κ x_tj²)^½ of each
     column of X and of each weight of the ``tail``."""
 
     largest: float
@@ -58,7 +60,7 @@ class Bends:
 class DualPoint:
     """A feasible point of the dual of the problem on some of the blocks: the scaled residual αG.
 
-    ``gradient`` is its s AᵀαG on those blocks, flat, ``value`` a lower bound of D there, and ``length``
+    ``gradient`` is its s AᵀαG on those blocks, flat, and ``value`` a lower bound of D there. ``length`` is
     ‖αG‖, by which rounding may move the gradient of a column of length 1.
     """
 
@@ -67,13 +69,14 @@ class DualPoint:
     length: float
 
     def restricted(self, kept: np.ndarray) -> DualPoint:
-        """Return the point for fewer of the weights, those where ``kept`` holds: it is feasible there too."""
+        """Return the point for the weights in the mask ``kept``: it is feasible for fewer weights too."""
         return DualPoint(self.gradient[kept], self.value, self.length)
 
 
 def dual_point(point: Point, coordinates: np.ndarray | None, g: np.ndarray, lengths: np.ndarray) -> DualPoint:
-    """Return the dual point that the residual at ``point`` gives, for the problem on some of the weights, in
-    whole blocks, outside which w is zero.
+    """Return the dual point from the residual at ``point``, for the problem on some of the weights.
+
+    These are whole blocks, and w is zero outside them.
 
     ``g`` is the gradient of loss and ridge on these ``coordinates`` (None: all weights), ``lengths`` is ‖x_j‖
     for each. With a ridge every residual is feasible; without, G is scaled by α = min(1, λ/Ω°(s AᵀG)).

@@ -1,1 +1,1 @@
-"""Losses: functions of the scores, one file a family."""
+"""Losses: functions of the scores, one file per family."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...declare import Trait
-from ..scores import Scores
+from ...linalg.scores import Scores
 from .duals import entropies, over_rows
 from .margin import BoundMargin, MarginLoss
 
@@ -22,7 +22,7 @@ class Logistic(MarginLoss):
     summary = "negative log-likelihood of a binary label"
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
     traits = MarginLoss.traits | Trait.DIAGONAL_HESSIAN | Trait.HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE
-    traits |= Trait.LOG_LINEAR | Trait.MARGINS | Trait.MARGINALS
+    traits |= Trait.LOG_LINEAR | Trait.MARGINS | Trait.QUADRATIC_MODEL
     smoothness = 0.25
 
     def derivatives(self, margin: float) -> tuple[float, float, float]:
@@ -55,8 +55,7 @@ class BoundLogistic(BoundMargin):
         out -= margin
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Sum the entropies of the probabilities mixed with the truth, of which |G| is what the other label
-        has."""
+        """Sum the entropies of the probabilities mixed with the truth, in which the other label has |G|."""
 
         def term(G: np.ndarray, part: slice) -> float:
             p = alpha * np.abs(G)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait, param
-from ..scores import Scores
+from ...linalg.scores import Scores
 from .duals import over_rows
 from .envelope import ties
 from .margin import BoundMargin, MarginLoss
@@ -24,7 +24,7 @@ class BinaryHinge(MarginLoss):
     name = "Binary hinge"
     summary = "the lack of a margin of 1, with a kink where it is just reached"
     paper = "Yu et al. 2010, eq. (31)"
-    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    traits = Trait.DIRECTIONAL_DERIVATIVE | Trait.INSTANCE_KERNELS | Trait.CONJUGATE
     traits |= Trait.DUAL_COORDINATES | Trait.ONE_SCORE | Trait.MARGINS | Trait.HINGES
     dual_bound = 1.0
 
@@ -95,21 +95,23 @@ class BoundSmoothedHinge(BoundMargin):
     least = 0.0
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return 1/δ on the parabola, and 0 where the loss is linear."""
+        """Return 1/δ on the parabola, and 0 on the linear parts."""
         return np.where((G != 0.0) & (np.abs(G) < 1.0), self.declared.smoothness, 0.0)
 
 
 @kernel
 def lack(z, y):
-    """Return what is lacking of a margin of 1, exactly 0 at and next to the kink."""
+    """Return 1 minus the margin, exactly 0 at and next to the kink."""
     a = 1.0 - y * z
     return 0.0 if ties(abs(a), 0.0) else a
 
 
 @kernel
 def steepest(term, Z, D, y, G):
-    """Write the oracle of section 4.1: β = 1 in error, 0 beyond the margin, and on it what makes the slope
-    along d the larger."""
+    """Write the oracle of section 4.1: β = 1 in error, and 0 beyond the margin.
+
+    On the margin β is the value that makes the slope along d larger.
+    """
     for i in range(y.size):
         a = lack(Z[i, 0], y[i])
         G[i, 0] = -y[i] if a > 0.0 or (a == 0.0 and y[i] * D[i, 0] < 0.0) else 0.0

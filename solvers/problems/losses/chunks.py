@@ -6,11 +6,11 @@ import threading
 
 import numpy as np
 
-from ..scores import Scores
+from ...linalg.scores import Scores
 
 
 class _Scratch(threading.local):
-    """Work arrays of the calling thread, by name: fresh memory costs more than what is done in it."""
+    """Work arrays of the calling thread, by name. Fresh memory would cost more than the work itself."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
@@ -27,7 +27,7 @@ scratch = _Scratch()
 
 
 def row_chunks(n: int, width: int) -> list[slice]:
-    """Cut rows into runs whose ``width`` scores each stay in the cache."""
+    """Cut ``n`` rows with ``width`` scores each into consecutive slices whose scores fit in the cache."""
     rows = max(1, 32_768 // max(width, 1))
     return [slice(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
 

@@ -1,9 +1,10 @@
-"""Linear-chain conditional random field: rows of the scores are tokens, the tail holds the transitions, and
-those from a begin state and to an end state, if there are such.
+"""Linear-chain conditional random field: rows of the scores are tokens, the tail holds the transitions.
+
+Among the transitions are those from a begin state and to an end state, if the chain has these.
 
 Zhong et al. 2014, sections 4 and 6.1, appendix D.1; begin and end states are those of A. Mathur,
 S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy, ICDM 2006,
-section II-C. Forward-backward is done by the ``chain_`` files beside
+section II-C. Forward-backward is done by the ``chain_`` files next to
 this one: for blocks of sequences, for a single one, and in log space where scores spread too far.
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait, param
-from ..scores import Scores, recycled
+from ...linalg.scores import Scores, recycled
 from .chains.chain_curved import Linearized
 from .chains.chain_packed import Block, Messages, Transitions, pack
 from .chains.chain_single import ChainTerm
@@ -43,8 +44,8 @@ class ChainCRF(Loss):
     summary = "negative log-likelihood of label sequences with transitions"
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE | Trait.CHAINS
-    traits |= Trait.HESSIAN | Trait.MARGINALS
+    traits = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE | Trait.CHAINS
+    traits |= Trait.HESSIAN | Trait.QUADRATIC_MODEL
     average = False
     metric_name = "per-token accuracy"
 
@@ -90,8 +91,11 @@ class BoundChains(BoundLoss):
         return self.offsets[:-1], self.offsets[1:] - 1
 
     def _between(self, scores: Scores) -> Scores:
-        """Return scores of chains without begin and end states that give each sequence of labels the same
-        score: the transitions there are scores of the first and the last token."""
+        """Return equivalent scores of chains without begin and end states.
+
+        Every sequence of labels keeps its score: the transitions from the begin state and to the end state
+        become scores of the first and the last token.
+        """
         if not self.declared.ends:
             return scores
         Z, tail = scores.Z.copy(), scores.tail.reshape(-1, self.n_outputs)
@@ -126,7 +130,7 @@ class BoundChains(BoundLoss):
     def _of_blocks(
         self, scores: Scores, work: Callable[[Messages], Result], delta: Scores | None = None, t: float = 0.0
     ) -> list[Result]:
-        """Return what ``work`` makes of the messages of each block at ``scores`` + t ``delta``."""
+        """Return the results of ``work`` on the messages of each block at ``scores`` + t ``delta``."""
         scores, delta = self._between(scores), None if delta is None else self._between(delta)
         tail = scores.tail if delta is None else scores.tail + t * delta.tail
         transitions = Transitions(tail, self.n_outputs)
@@ -167,7 +171,7 @@ class BoundChains(BoundLoss):
         return Scores(recycled(self.y.size, self.n_outputs), np.zeros(self.n_tail))
 
     def _add_ends(self, residual: Scores) -> None:
-        """Write the part of the tail that belongs to begin and end states, if there are such."""
+        """Write the part of the tail that belongs to begin and end states, if there are any."""
         if self.declared.ends:
             ends = [residual.Z[rows].sum(axis=0) for rows in self._end_rows]
             residual.tail[self.n_outputs**2 :] = np.ravel(ends)
@@ -195,14 +199,14 @@ class BoundChains(BoundLoss):
         return cancelled_by_logs(scores)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return the entropy of the chain with marginals (1 - α) times the truth + α times the model's: Σ
-        H(pairs) - Σ H(inner tokens), a token being a chain of its own where a sequence has no other. Where α
-        < 1 it is below -L*(αG), which would allow each pair other marginals as long as their sum over pairs
-        stays.
+        """Return the entropy of the chain with marginals (1 - α) times the truth + α times the model's.
 
-        No pair marginals are needed but those of the truth, p_t: of the model Σ H(pairs) follows from its
-        whole entropy, which is L - ‹G, scores›, and mixing changes the entropy of a pair from H(p) to
-        αH(p) - α log α - h(αp_t) + h(αp_t + 1 - α), h(p) = -p log p.
+        It is Σ H(pairs) - Σ H(inner tokens); the token of a sequence of length one is a chain of its own. For
+        α < 1 it is below -L*(αG), which would allow each pair any marginals with the same sum over pairs.
+
+        No pair marginals are needed but those of the truth, p_t: for the model Σ H(pairs) follows from its
+        whole entropy, which is L - ‹G, scores›. Mixing changes the entropy of a pair from H(p) to
+        αH(p) - α log α - h(αp_t) + h(αp_t + 1 - α): here h(p) = -p log p.
         """
         lengths = np.diff(self.offsets)
         weight = np.repeat(np.where(lengths == 1, 1.0, -1.0), lengths)
@@ -224,7 +228,7 @@ class BoundChains(BoundLoss):
         return variances(G, self.y[rows])
 
     def tail_diagonal(self, scores: Scores) -> np.ndarray:
-        """Return Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
+        """Return Σ_t p_t(1 - p_t) over pair marginals p_t, one sum per transition."""
         inner = np.sum(self._of_blocks(scores, Messages.pair_variances), axis=0)
         if not self.declared.ends:
             return inner.reshape(-1)
@@ -233,11 +237,11 @@ class BoundChains(BoundLoss):
         return np.vstack([inner, *ends]).reshape(-1)
 
     def bends(self) -> Scores:
-        """Return T - ½ for each token of a sequence of T, where scores of pairs of neighbours may change too.
+        """Return T - ½ for each token of a sequence of T, if scores of pairs of neighbours may change too.
 
-        The Hessian is the covariance of the indicators of T labels and of T - 1 pairs. Along D its values
-        for two sequences of labels differ by ‖D‖ (2T + 2(T - 1))^½ at most, and a variance is at most a
-        quarter of the square of the range.
+        The Hessian is the covariance of the indicators of T labels and of T - 1 pairs. Along D its values for
+        two sequences of labels differ by at most ‖D‖ (2T + 2(T - 1))^½. A variance is at most a quarter of
+        the square of the range.
         """
         lengths = np.diff(self.offsets)
         κ = lengths - 0.5

@@ -1,5 +1,4 @@
-"""The pointwise maximum of lines b + t a over t >= 0, and what counts as a tie: Algorithm 4 of Yu et al.
-2010."""
+"""The pointwise maximum of lines b + t a over t >= 0, and its ties: Algorithm 4 of Yu et al. 2010."""
 
 from __future__ import annotations
 
@@ -9,15 +8,15 @@ from ...compute.jit import kernel
 
 #: Share of 1 + |maximum| within which a linear function counts as one that attains the maximum: exact steps
 #: lead to where two of them are equal, and rounding must not tell them apart.
-TIE = 1e-10
+TIE_TOL = 1e-10
 #: Lines that are sorted by plain insertion.
-FEW = 32
+INSERTION_SORT_LINES = 32
 
 
 @kernel
 def ties(gap, top):
-    """Tell whether a linear function that is ``gap`` below the maximum ``top`` counts as equal to it."""
-    return gap <= TIE * (1.0 + abs(top))
+    """Return whether a linear function that is ``gap`` below the maximum ``top`` counts as equal to it."""
+    return gap <= TIE_TOL * (1.0 + abs(top))
 
 
 @kernel
@@ -58,10 +57,13 @@ def envelope(a, b, r, order, t, line):
 
 @kernel
 def sort(a, b, order, n):
-    """Sort lines by falling b, and by falling a where b is equal, in place (Shell 1959: by insertion, at
-    first of lines far apart; a few are all neighbours)."""
+    """Sort lines in place by decreasing b, and by decreasing a if b is equal.
+
+    This is the insertion sort of Shell 1959, which first compares lines far apart. A few lines are all
+    neighbours.
+    """
     gap = 1
-    while n > FEW and 3 * gap < n:
+    while n > INSERTION_SORT_LINES and 3 * gap < n:
         gap = 3 * gap + 1
     while gap > 0:
         for q in range(gap, n):
@@ -75,5 +77,5 @@ def sort(a, b, order, n):
 
 @kernel
 def later(a, b, i, j):
-    """Tell whether line i comes after line j."""
+    """Return whether line i comes after line j."""
     return b[i] < b[j] or (b[i] == b[j] and a[i] < a[j])

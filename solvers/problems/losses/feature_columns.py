@@ -1,11 +1,10 @@
 """Losses along the column of one feature: derivatives by its row of weights, and moves of that row.
 
 Only the samples that have the feature are touched, so a call costs O(n̂ m). The scores Z (n, m) are those of
-all samples and move in place, instead of A(W) of Blondel, Seki and Uehara 2013, A_ir = 1 - z_i,y_i + z_ir.
-Terms, labels and formulas are those of :mod:`.score_rows`. Multiclass and multitask hinges have loops of
-their own over outputs that are free of branches and add nothing across outputs, and so are vectorized: row by
-row they take three to four times as long on MNIST. Row numbers are unsigned, as Numba checks others for
-signs.
+all samples and move in place. They stand for A(W) of Blondel, Seki and Uehara 2013: A_ir = 1 - z_i,y_i +
+z_ir. Terms, labels and formulas are those of :mod:`.score_rows`. Multiclass and multitask hinges have their
+own loops over outputs. These have no branches and no sums across outputs, and so are vectorized: row by row
+they take three to four times as long on MNIST. Row numbers are unsigned, as Numba checks others for signs.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from .score_rows import MulticlassHingeTerm, MultitaskHingeTerm, row_derivatives
 
 
 class ColumnData(NamedTuple):
-    """What kernels along columns read: the term of the loss, the labels of all samples, X in blocks of rows.
+    """The data that kernels along columns read: the loss's term, the labels of all samples, X in row blocks.
     Column j of block b is ``values[starts[b, j]:starts[b, j + 1]]`` (empty for ones) at ``rows``, counted
     from ``edges[b]``."""
 
@@ -78,10 +77,10 @@ def column_pass(term, data, Z, j, change, G, H, work):
 
 @column_pass.register(MulticlassHingeTerm)
 def multiclass_pass(term, data, Z, j, change, G, H, work):
-    """Compute eq. (5) and eq. (6) of Blondel et al. 2013 by their Algorithm 3, with sums P_kc = Σ x 2
-    max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] over samples i of class k: G_c = Σ_k≠c (P_kc - P_ck) and H_c =
-    Σ_k≠c (Q_kc + Q_ck). A_ic is 1 where c is the class of i: that adds one to the loss of each sample, which
-    is taken off at the end."""
+    """Compute eq. (5) and eq. (6) of Blondel et al. 2013 by their Algorithm 3. G_c is Σ_k≠c (P_kc - P_ck),
+    and H_c is Σ_k≠c (Q_kc + Q_ck). The sums P_kc = Σ x 2 max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] are over
+    samples i of class k. A_ic is 1 if c is the class of i. This adds one to the loss of each sample, which is
+    subtracted at the end."""
     m = Z.shape[1]
     losses, seen = work[2 * m], work[2 * m + 1]
     losses[:] = 0.0

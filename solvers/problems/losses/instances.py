@@ -1,4 +1,4 @@
-"""What kernels that take one instance at a time read of a loss: a row of scores, or the rows of a chain."""
+"""The data of a loss that kernels read one instance at a time: a row of scores, or the rows of a chain."""
 
 from __future__ import annotations
 

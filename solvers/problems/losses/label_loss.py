@@ -1,5 +1,7 @@
-"""Label losses Δ(z', z), the margin that label z' has to keep from a true label z, and the maxima over labels
-that they are part of."""
+"""Label losses Δ(z', z), and the maxima over labels that they are part of.
+
+Δ(z', z) is the margin that label z' has to keep from a true label z.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ import numpy as np
 from ...compute.dispatch import by_class
 from ...compute.jit import kernel
 from ...declare import Form, param
-from ..scores import Scores
+from ...linalg.scores import Scores
 from .duals import over_rows
 from .envelope import envelope
 from .maxima import MaximumLoss
 
 
 def _parse(value: Any) -> str:
-    """Return a label loss as text: a number, or the rows of a matrix; ValueError if it is neither."""
+    """Return a label loss as text: a number, or the rows of a matrix; raise ValueError if it is neither."""
     if isinstance(value, str):
         value = [row.split(",") for row in value.split(";")]
     matrix = np.atleast_2d(np.array(value, dtype=float))
@@ -46,14 +48,16 @@ def label_loss_param() -> str:
 
 
 def rescale_param() -> str:
-    """Declare ``rescale``: Δ as the margin alone, or by which the whole hinge is multiplied."""
+    """Declare ``rescale``: Δ is only the margin, or a factor of the whole hinge."""
     return param("margin", "what the label loss rescales", choices=("margin", "slack"), title="rescaled by Δ")
 
 
 def margins(text: str, m: int, rescale: str) -> np.ndarray:
-    """Return Δ and ρ of the lines Δ(z', z) + ρ(z', z)(score of z' - score of z) for ``m`` labels, shape
-    (2, m, m), or (2, 1, 1) where they are the same for any two labels: ρ is 1, or Δ where ``rescale`` is
-    ``slack``."""
+    """Return Δ and ρ of the lines Δ(z', z) + ρ(z', z)(score of z' - score of z) for ``m`` labels.
+
+    The shape is (2, m, m), or (2, 1, 1) if they are the same for any two labels: ρ is 1, or Δ if ``rescale``
+    is ``slack``.
+    """
     matrix = np.array([[float(x) for x in row.split(",")] for row in text.split(";")])
     if matrix.shape[0] not in (1, m):
         raise ValueError(
@@ -80,8 +84,11 @@ def lines(term, z, d, y, a, b):
 
 @kernel
 def breakpoints(term, Z, D, y, t, jump):
-    """Write where each row's maximum goes over to another line (Yu et al. 2010, eqs. (48), (57)), and by how
-    much the slope jumps; return the slope of the sum at 0 from the right, and their number."""
+    """Write the breakpoints of each row's maximum, where it changes lines, and the jumps of the slope there.
+
+    The maximum is that of Yu et al. 2010, eqs. (48) and (57), whose kinks these are. Return the slope of the
+    sum at 0 from the right, and the number of breakpoints.
+    """
     most = t.size // Z.shape[0] + 1
     a, b, order = np.empty(most), np.empty(most), np.empty(most, np.int64)
     at, line = np.empty(most), np.empty(most, np.int64)
@@ -115,5 +122,5 @@ class LabelMaximum(MaximumLoss):
     margins: np.ndarray
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return αΣ_i Δ(z'_i, z_i), where the residual is that of one worst pair (z_i, z'_i) a row."""
+        """Return αΣ_i Δ(z'_i, z_i), if the residual is that of one worst pair (z_i, z'_i) per row."""
         return alpha * over_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))

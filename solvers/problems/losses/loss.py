@@ -11,38 +11,38 @@ import numpy as np
 
 from ...compute.team import Team
 from ...declare import Declared, Trait
-from ...parts.exact import NONE
-from ...parts.linesearch import Breakpoints
-from ..scores import Scores
+from ...linalg.scores import Scores
+from ...search.outcome import NO_BREAKPOINTS, Breakpoints
 from .instances import Instances
 
 
 class Loss(Declared):
-    """Base of losses as they are chosen: names, traits and hyper-parameters, without data.
+    """Base of losses without data: names, traits and hyper-parameters.
 
-    A subclass is a frozen dataclass. It declares ``id``, ``name``, ``summary`` and ``paper``, the ``kinds``
-    of labels it takes, what it offers (``traits``), its paper's convention (``average``: mean or sum over
-    instances) and hyper-parameters (by :func:`param`), and defines ``bind``. A binary loss of a margin is
+    A subclass is a frozen dataclass, which defines ``bind``. It declares ``id``, ``name``, ``summary`` and
+    ``paper``, the ``kinds`` of labels it takes, its ``traits``, and its hyper-parameters by :func:`param`.
+    ``average`` is the convention of its paper, mean or sum over instances. A binary loss of a margin is
     shorter as a :class:`.margin.MarginLoss`.
 
     Notes
     -----
-    ``bind`` gives a :class:`BoundLoss`, or a :class:`RowLoss` where each row of scores has a loss of
-    its own, with ``values``, ``residual`` and ``predict``. Each trait promises more:
+    ``bind`` returns a :class:`BoundLoss`, or a :class:`RowLoss` if each row of scores has a separate loss.
+    It has ``values``, ``residual`` and ``predict``. Each trait promises more:
 
     * ``SMOOTH``: ``residual`` is the gradient, which opens every solver that goes by gradients. Without it
       ``residual`` is any one subgradient.
-    * ``SLOPES``, of a loss with kinks: ``subgradient_sup``, ``random_subgradient`` and ``breakpoints``, for
-      searches from kink to kink.
+    * ``DIRECTIONAL_DERIVATIVE``, of a loss with kinks: ``subgradient_sup``, ``random_subgradient`` and
+      ``breakpoints``, for searches from kink to kink.
     * ``DIAGONAL_HESSIAN``: ``diagonal``.
     * ``HESSIAN``: ``hessian``, of a :class:`RowLoss` ``chunk_curved``, and ``second_derivatives``, which
-      follow from ``diagonal`` where no score bends another one.
+      follow from ``diagonal`` if the Hessian is diagonal.
     * ``LIPSCHITZ``: ``curvature``.
     * ``CONJUGATE``: ``dual_value``.
     * ``LOG_LINEAR``: ``log_odds`` and ``truths``.
-    * ``MARGINALS``: the residual of a row is the probabilities of its labels minus its label ``y``.
-    * ``SAMPLES`` and ``ROWS``: ``term``, a formula that compiled kernels call on single instances or along
-      columns of X. Only losses of margins and those of this package have one.
+    * ``QUADRATIC_MODEL``: with one score, ``diagonal``; with several the residual of a row is the
+      probabilities of its labels minus its label ``y``.
+    * ``INSTANCE_KERNELS`` and ``ROW_KERNELS``: ``term``, a formula that compiled kernels call on single
+      instances or along columns of X. Only losses of margins and those of this package have one.
 
     Examples
     --------
@@ -59,8 +59,10 @@ class Loss(Declared):
     metric_name: ClassVar[str] = "accuracy"
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundLoss:
-        """Return the loss for the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
-        classes, where there is one."""
+        """Return the loss for the labels of ``part`` (with ``y`` and ``offsets``).
+
+        ``parents`` is the tree of classes, if there is one.
+        """
         raise TypeError(f"{type(self).__name__} does not define bind")
 
 
@@ -96,9 +98,11 @@ class BoundLoss:
     labelled: ClassVar[bool] = True
     #: whether the model predicts the ranks of labels, 0 for the first, in place of labels
     ranks: ClassVar[bool] = False
+    #: whether labels are numbers that the model comes close to
+    numeric: ClassVar[bool] = False
     #: a lower bound of the loss of an instance
     least: ClassVar[float] = -math.inf
-    #: weights of the tail, which are passed through beside the scores
+    #: weights of the tail, which are passed through with the scores
     n_tail: ClassVar[int] = 0
     #: whether the metric is a mean over rows
     averages: ClassVar[bool] = True
@@ -124,7 +128,10 @@ class BoundLoss:
 
     @property
     def term(self) -> Any:
-        """Return what kernels read of the loss, a NamedTuple; with ``Trait.SAMPLES`` or ``Trait.ROWS``."""
+        """Return the term that kernels read, a NamedTuple.
+
+        Losses with ``Trait.INSTANCE_KERNELS`` or ``Trait.ROW_KERNELS`` define this.
+        """
         raise TypeError(f"{type(self).__name__} has no term: define chunk_values and chunk_residual")
 
     def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
@@ -150,7 +157,10 @@ class BoundLoss:
         return np.ascontiguousarray(self.y, dtype=np.int64).reshape(-1)
 
     def instances(self) -> Instances:
-        """Return what kernels read that take one instance at a time; with ``Trait.SAMPLES``."""
+        """Return the data for kernels that take one instance at a time.
+
+        The loss must have ``Trait.INSTANCE_KERNELS``.
+        """
         return Instances(self.term, np.arange(self.n_instances + 1), self.labels)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
@@ -167,17 +177,19 @@ class BoundLoss:
         raise TypeError(f"{type(self).__name__} does not define predict")
 
     def value(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> float:
-        """Sum the loss over instances, pairwise in a fixed order whatever the number of threads."""
+        """Sum the loss over instances, pairwise in a fixed order for any number of threads."""
         return float(np.sum(self.values(scores, delta, t)))
 
     def value_and_residual(self, scores: Scores, delta: Scores, t: float) -> tuple[float, Scores | None]:
-        """Return the loss at ``scores + t delta``, and its residual there where that costs much less than to
-        compute it by itself; None elsewhere."""
+        """Return the loss and its residual at ``scores + t delta``.
+
+        Return None for the residual unless it costs much less here than by itself.
+        """
         return self.value(scores, delta, t), None
 
     @property
     def truth(self) -> np.ndarray:
-        """Return the labels: one a row, or 0 and 1 for each label where an instance may have several."""
+        """Return the labels: one per row, or 0 and 1 for each label if an instance may have several."""
         return self.y
 
     def measured_by(self, data: Any) -> Self:
@@ -218,13 +230,17 @@ class BoundLoss:
 
     def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
         """Return the slope at t = 0 along ``scores + t delta``, from the right, and the steps t > 0 at which
-        it jumps; there are none where the loss is smooth."""
+        it jumps; a smooth loss has no such steps."""
         self._check_smooth("breakpoints")
-        return Breakpoints(self.slope(scores, delta), NONE, NONE)
+        return Breakpoints(self.slope(scores, delta), NO_BREAKPOINTS, NO_BREAKPOINTS)
 
     def breakpoints_near_turn(self, scores: Scores, delta: Scores, tilt: tuple[float, float]) -> Breakpoints:
-        """Return the breakpoints that tell where the slope, with a + ct added for ``tilt`` (a, c), turns from
-        negative. Those far from there may be left out, if the jumps of those before stand as one."""
+        """Return the breakpoints near the step at which the slope plus a + ct, for ``tilt`` (a, c), ceases to
+        be negative.
+
+        Breakpoints far from that step may be left out. The jumps of all those left out before it are then
+        merged into one.
+        """
         return self.breakpoints(scores, delta)
 
     def settle(self, scores: Scores) -> float:
@@ -263,9 +279,11 @@ class BoundLoss:
         return Scores(self.diagonal(residual.Z, rows), self.tail_diagonal(scores))
 
     def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
-        """Return D -> ∇²L D at ``scores``, where the ``residual`` is this one: how the residual changes along
-        a change D of the scores; with ``Trait.HESSIAN``. Where ∇²L jumps it is that of one side: an element
-        of the generalized Hessian."""
+        """Return the function D -> ∇²L D at ``scores``: the change of the residual along a change D.
+
+        ``residual`` must be the residual at ``scores``. If ∇²L jumps there, the function has ∇²L of one side,
+        an element of the generalized Hessian. Losses with ``Trait.HESSIAN`` define this.
+        """
         raise TypeError(f"{type(self).__name__} does not define hessian")
 
     def log_odds(self, scores: Scores, output: int) -> np.ndarray:
@@ -284,9 +302,12 @@ class BoundLoss:
         raise TypeError(f"{type(self).__name__} does not define curvature")
 
     def bends(self) -> Scores:
-        """Return a curvature κ_t of each row, (n_rows, 1), with ‹D, ∇²L D› <= Σ_t κ_t‖D_t‖² for any change
-        D of the scores, and Σ κ_t over the places where each entry of the tail is added; with
-        ``Trait.LIPSCHITZ`` or ``Trait.CHAINS``."""
+        """Return a curvature κ_t of each row, (n_rows, 1), and its sums for the tail.
+
+        ‹D, ∇²L D› <= Σ_t κ_t‖D_t‖² holds for any change D of the scores. The sums Σ κ_t are over the places
+        where each entry of the tail is added. Losses with ``Trait.LIPSCHITZ`` or ``Trait.CHAINS`` define
+        this.
+        """
         return Scores(self.curvature(True)[:, None], np.zeros(0))
 
     def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:

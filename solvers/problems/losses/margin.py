@@ -6,6 +6,7 @@ import functools
 import math
 import uuid
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -13,9 +14,9 @@ import numpy as np
 
 from ...compute.dispatch import by_class
 from ...compute.jit import kernel
+from ...compute.source_digest import source_digest
 from ...declare import Trait, parameters
-from ..scores import Scores
-from ..sources import source_digest
+from ...linalg.scores import Scores
 from .loss import Loss
 from .row_loss import RowLoss
 from .score_rows import margin_derivatives
@@ -62,7 +63,7 @@ class MarginLoss(Loss):
     """
 
     kinds = ("binary",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.ONE_SCORE
+    traits = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.ROW_KERNELS | Trait.ONE_SCORE
     average = True
     #: the largest -ℓ', the upper end of the dual variables
     dual_bound: ClassVar[float] = math.inf
@@ -150,28 +151,35 @@ class BoundMargin(RowLoss):
 
 
 def f1(true: np.ndarray, found: np.ndarray) -> float:
-    """Return the harmonic mean of precision and recall of what was found, 2 TP/(2 TP + FP + FN); 0 where
-    there is nothing to find and nothing found."""
+    """Return the harmonic mean of precision and recall, 2 TP/(2 TP + FP + FN).
+
+    Return 0 if there is nothing to find and nothing was found.
+    """
     among = np.count_nonzero(true) + np.count_nonzero(found)
     return 2.0 * np.count_nonzero(true & found) / among if among else 0.0
 
 
 def margin_term(loss: MarginLoss) -> Any:
     """Return the term of a loss: its hyper-parameters that are numbers, in a class of its own."""
-    cls = _term_class(type(loss))
+    cls = term_class(type(loss), _register)
     return cls(*(getattr(loss, name) for name in cls._fields))
 
 
+def _register(cls: type, loss: type[MarginLoss]) -> None:
+    margin_derivatives.register(cls, loss.derivatives)
+    dual.register(cls, loss.dual)
+
+
 @functools.cache
-def _term_class(loss: type[MarginLoss]) -> type:
-    """Make the class of a loss's terms. Compiled kernels are cached under its name, which therefore holds a
-    digest of the loss's source; without a source they are compiled anew in every process."""
+def term_class(loss: type[Loss], register: Callable[[type, Any], None]) -> type:
+    """Make the class of a loss's terms, with its hyper-parameters that are numbers, and ``register`` its
+    formulas. Compiled kernels are cached under its name, which therefore holds a digest of the loss's source;
+    without a source they are compiled anew in every process."""
     inside = loss.__module__.startswith(f"{__name__.partition('.')[0]}.")
     digest = "" if inside else (source_digest(loss) or uuid.uuid4().hex)[:16]
     numbers = [p.name for p in parameters(loss) if isinstance(p.default, int | float)]
     cls = namedtuple(f"{loss.__name__}Term{digest}", numbers, module=__name__)
-    margin_derivatives.register(cls, loss.derivatives)
-    dual.register(cls, loss.dual)
+    register(cls, loss)
     return globals().setdefault(cls.__name__, cls)  # where Numba's cache finds it again
 
 

@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...parts.linesearch import Breakpoints
-from ..scores import Scores
+from ...linalg.scores import Scores
+from ...search.outcome import Breakpoints
 from .chunks import scratch
 from .row_loss import RowLoss
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ...declare import Trait
-from ..scores import Scores
+from ...linalg.scores import Scores
 from .duals import cancelled_by_logs, entropies, over_rows
 from .loss import Loss
 from .row_loss import RowLoss
@@ -26,8 +26,8 @@ class MulticlassLogistic(Loss):
     summary = "negative log-likelihood of one label among several (softmax)"
     paper = "Blondel et al. 2013, eq. (12)"
     kinds = ("multiclass",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ
-    traits |= Trait.CONJUGATE | Trait.HESSIAN | Trait.LOG_LINEAR | Trait.MARGINALS
+    traits = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.DIAGONAL_HESSIAN | Trait.ROW_KERNELS
+    traits |= Trait.LIPSCHITZ | Trait.CONJUGATE | Trait.HESSIAN | Trait.LOG_LINEAR | Trait.QUADRATIC_MODEL
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundSoftmax:
@@ -38,8 +38,8 @@ class MulticlassLogistic(Loss):
 class BoundSoftmax(RowLoss):
     """The softmax loss for labels ``y`` from 0 to m - 1.
 
-    Values and residual are written out for whole chunks beside :func:`.score_rows.softmax_row`, for which
-    exponentials are faster than for one row.
+    Values and residual are written out for whole chunks, in addition to :func:`.score_rows.softmax_row`:
+    exponentials are faster for a chunk than for one row.
     """
 
     least = 0.0

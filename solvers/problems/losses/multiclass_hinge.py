@@ -9,7 +9,7 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait
-from ..scores import Scores
+from ...linalg.scores import Scores
 from .envelope import ties
 from .label_loss import LabelMaximum, breakpoints, label_loss_param, lines, margin, margins, rescale_param
 from .loss import Loss
@@ -33,7 +33,7 @@ class MulticlassHinge(Loss):
     summary = "the worst class that comes too near the true one (Crammer and Singer)"
     paper = "Yu et al. 2010, eq. (42)"
     kinds = ("multiclass",)
-    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE | Trait.DUAL_COORDINATES
+    traits = Trait.DIRECTIONAL_DERIVATIVE | Trait.INSTANCE_KERNELS | Trait.CONJUGATE | Trait.DUAL_COORDINATES
     average = True
 
     label_loss: str = label_loss_param()
@@ -87,7 +87,7 @@ def line_at(z, y, c, margins):
 
 @kernel
 def worst(z, y, margins):
-    """Return the loss of a row, and the first label that attains it: the true one, where it is 0."""
+    """Return the loss of a row, and the first label that attains it: the true label if the loss is 0."""
     top, label = 0.0, y
     for c in range(z.size):
         height, _ = line_at(z, y, c, margins)
@@ -146,7 +146,7 @@ def steepest(term, Z, D, y, G):
 
 @kernel
 def drawn(term, Z, u, y, G):
-    """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
+    """Write the gradient of one of the lines that attain the maximum, chosen by u in [0, 1)."""
     margins = term.margins
     for i in range(y.size):
         z, label = Z[i], y[i]
@@ -173,8 +173,10 @@ def lines_of_labels(term, z, d, y, a, b):
 
 @kernel
 def settle(term, Z, y):
-    """Set the scores of labels that tie with the maximum so that their lines are equal to it, or to 0 where
-    the true label ties as well; return the most by which one moves."""
+    """Set the scores of labels that tie with the maximum so that their lines are equal to it, or to 0.
+
+    They are set to 0 if the true label ties as well. Return the largest change of a score.
+    """
     margins, most = term.margins, 0.0
     for i in range(y.size):
         z, label = Z[i], y[i]

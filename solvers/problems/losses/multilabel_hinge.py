@@ -34,7 +34,7 @@ class MultilabelHinge(Loss):
     summary = "the worst pair of a label of a sample and another one"
     paper = "Yu et al. 2010, eq. (55)"
     kinds = ("multilabel",)
-    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE | Trait.DUAL_COORDINATES
+    traits = Trait.DIRECTIONAL_DERIVATIVE | Trait.INSTANCE_KERNELS | Trait.CONJUGATE | Trait.DUAL_COORDINATES
     average = True
     metric_name = "pairs ranked right"
 
@@ -76,8 +76,7 @@ class BoundMultilabelMax(Ranking, LabelMaximum):
 
 @kernel
 def ends(z, y):
-    """Return the other label with the highest score, and the label with the lowest; -1 where there is
-    none."""
+    """Return the other label with the highest score, and the label with the lowest; -1 stands for none."""
     high, low = -1, -1
     for c in range(z.size):
         if y[c]:
@@ -97,7 +96,7 @@ def line_of(v, q, r, margins):
 
 @kernel
 def worst(z, y, margins):
-    """Return the loss of a row and the pair (other label, label) that attains it, -1 where it is 0."""
+    """Return the loss of a row and the pair (other label, label) that attains it, -1 if the loss is 0."""
     top, other, label = 0.0, -1, -1
     if margins.shape[1] == 1:
         high, low = ends(z, y)
@@ -118,7 +117,7 @@ def worst(z, y, margins):
 
 @kernel
 def write(g, other, label, margins):
-    """Write the gradient of the line of a pair, zero where there is none."""
+    """Write the gradient of the line of a pair, zero if there is no pair."""
     g[:] = 0.0
     if other >= 0:
         _, rho = margin(margins, other, label)
@@ -217,7 +216,7 @@ def steepest(term, Z, D, Y, G):
 
 @kernel
 def drawn(term, Z, u, Y, G):
-    """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
+    """Write the gradient of one of the lines that attain the maximum, chosen by u in [0, 1)."""
     margins, m = term.margins, Z.shape[1]
     for i in range(Z.shape[0]):
         z, y = Z[i], Y[i]

@@ -1,4 +1,4 @@
-"""Losses that are sums over rows of scores, one row an instance."""
+"""Losses that are sums over rows of scores, one row per instance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from ...declare import Trait
+from ...linalg.scores import Scores, recycled
 from ..metrics.multilabel import ranking_loss
-from ..scores import Scores, recycled
 from .chunks import moved_rows, row_chunks
 from .loss import BoundLoss
 from .score_rows import residuals_of, values_of
@@ -86,12 +86,12 @@ class RowLoss(BoundLoss):
         return np.flatnonzero((up != down).any(axis=1))
 
     def _each_chunk(self, task: Callable[[slice], object]) -> None:
-        """Call ``task`` for runs of rows that stay in the cache, by the team."""
+        """Call ``task`` for consecutive slices of rows that stay in the cache, by the team."""
         self.team.each(task, row_chunks(self.n_instances, self.n_outputs), self.pulse)
 
 
 class Ranking:
-    """What bound losses of labels ``y`` of 0 and 1, (n, m), share that rank the labels of a sample above the
+    """Base of bound losses of labels ``y`` of 0 and 1, (n, m), that rank the labels of a sample above the
     others."""
 
     y: np.ndarray

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...compute.jit import kernel
 from ...declare import Trait
-from ..scores import Scores
+from ...linalg.scores import Scores
 from .duals import over_rows
 from .loss import Loss
 from .row_loss import Ranking, RowLoss
@@ -24,7 +24,8 @@ from .score_rows import (
 )
 
 #: What all squared hinges offer.
-TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE | Trait.HESSIAN
+TRAITS = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.ROW_KERNELS | Trait.LIPSCHITZ
+TRAITS |= Trait.CONJUGATE | Trait.HESSIAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ class BoundMultitaskHinge(BoundSquaredHinge):
         return np.where(self.y.any(axis=1), self.y.argmax(axis=1), -1)
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """Return the class with the highest score, or, where samples have several labels, 1 for scores above
+        """Return the class with the highest score; if samples have several labels, return 1 for scores above
         0."""
         return scores.Z.argmax(axis=1) if self.single else (scores.Z > 0.0).astype(np.int64)
 
@@ -179,8 +180,11 @@ class BoundMultilabelHinge(Ranking, BoundSquaredHinge):
         curved_pairs(Z, self.y[rows], D, out)
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """Return 2m where there are labels of both sorts (a complete bipartite graph), or 4|Y_i|(m - |Y_i|),
-        as appendix A's way gives."""
+        """Return the curvature of each row: 4|Y_i|(m - |Y_i|), as in appendix A.
+
+        If ``tight``, return 2m for rows with labels of both sorts (a complete bipartite graph), and 0 for all
+        others.
+        """
         labels, m = self.y.sum(axis=1), self.n_outputs
         pairs = labels * (m - labels)
         return 2.0 * m * (pairs > 0) if tight else 4.0 * pairs

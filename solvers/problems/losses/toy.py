@@ -1,4 +1,4 @@
-"""Functions of two variables: the examples of Yu et al. 2010, and maxima of pieces of one's own."""
+"""Functions of two variables: the examples of Yu et al. 2010, and maxima of user-defined pieces."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...declare import Trait
-from ...parts.linesearch import Breakpoints
-from ..scores import Scores
-from .envelope import TIE, envelope
+from ...linalg.scores import Scores
+from ...search.outcome import Breakpoints
+from .envelope import TIE_TOL, envelope
 from .loss import BoundLoss, Loss
 
 #: Rounding of variables of the order of 1, which a step to a kink near 0 comes from.
@@ -30,7 +30,7 @@ class Toy(Loss):
     summary = "a function of two variables, the maximum of simple pieces"
     paper = "Yu et al. 2010, eqs. (8), (112), (113) and (114)"
     kinds = ("function",)
-    traits = Trait.SLOPES
+    traits = Trait.DIRECTIONAL_DERIVATIVE
     average = False
     metric_name = "none"
 
@@ -40,9 +40,11 @@ class Toy(Loss):
 
 @dataclass(frozen=True, eq=False)
 class BoundToy(BoundLoss):
-    """The maximum of ``pieces`` (r, 7): c + gᵀw + ½ wᵀHw, as rows (0, c, g_x, g_y, h_xx, h_xy, h_yy), or
-    sqrt(wᵀHw) in the cone x >= |y| where the first entry is 1. Pieces that tie with the maximum count as
-    equal to it."""
+    """The maximum of ``pieces`` (r, 7), with rows (0, c, g_x, g_y, h_xx, h_xy, h_yy).
+
+    A piece is c + gᵀw + ½ wᵀHw, or sqrt(wᵀHw) in the cone x >= |y| if the first entry is 1. Pieces that tie
+    with the maximum count as equal to it.
+    """
 
     labelled: ClassVar[bool] = False
     n_instances: ClassVar[int] = 1
@@ -82,8 +84,10 @@ class BoundToy(BoundLoss):
         return xx * v[0] * w[0] + xy * (v[0] * w[1] + v[1] * w[0]) + yy * v[1] * w[1]
 
     def heights(self, w: np.ndarray) -> np.ndarray:
-        """Return the value of each piece at w, -inf where it has none: (r,), or (r, n) for the n columns of
-        w."""
+        """Return the value of each piece at w, (r,), or (r, n) for the n columns of w.
+
+        The value of a root is -inf outside its cone.
+        """
         form = self._forms(w, w)
         heights = self._each(1, w) + self.pieces[:, 2:4] @ w + 0.5 * form
         root = np.where(w[0] >= abs(w[1]), np.sqrt(np.maximum(form, 0.0)), -np.inf)
@@ -102,16 +106,19 @@ class BoundToy(BoundLoss):
         return np.flatnonzero(tied), np.where(self._cone[:, None], sloped, self.pieces[:, 2:4] + Hw)
 
     def _sizes(self, v: np.ndarray) -> np.ndarray:
-        """Return a bound of what the variables, with absolute values ``v``, contribute to each piece."""
+        """Return a bound of the contribution of variables with absolute values ``v`` to each piece."""
         xx, xy, yy = abs(self.pieces[:, 4:]).T
         bends = xx * v[0] ** 2 + 2.0 * xy * v[0] * v[1] + yy * v[1] ** 2
         return np.where(self._cone, np.sqrt(bends), abs(self.pieces[:, 2:4]) @ v + 0.5 * bends)
 
     def _tied(self, heights: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Tell which pieces count as equal to the maximum. Rounding of the terms that a piece is the sum of
-        must not tell them apart, and what is allowed shrinks with these terms as w goes to 0."""
+        """Return which pieces count as equal to the maximum.
+
+        Rounding of the terms of a piece must not make pieces differ. The tolerance shrinks with these terms
+        as w goes to 0.
+        """
         terms = abs(self.pieces[:, 1]) + self._sizes(abs(w))
-        allowed, top = TIE * terms + ROUNDED * self._sizes(np.ones(2)), heights.argmax()
+        allowed, top = TIE_TOL * terms + ROUNDED * self._sizes(np.ones(2)), heights.argmax()
         return heights[top] - heights <= np.maximum(allowed, allowed[top])
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
@@ -136,8 +143,11 @@ class BoundToy(BoundLoss):
         return _residual(vertices[rng.integers(len(vertices))])
 
     def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
-        """Return where two pieces that attain the maximum meet: by Algorithm 4 if all are linear, else where
-        any two cross and the slope jumps."""
+        """Return the steps at which two pieces that attain the maximum meet.
+
+        If all pieces are linear, Algorithm 4 walks along the maximum. Else the steps are the crossings of any
+        two pieces at which the slope jumps.
+        """
         if self.piecewise_linear:
             return self._segments(scores.Z[:, 0], delta.Z[:, 0])
         w, d = scores.Z[:, 0], delta.Z[:, 0]
@@ -159,8 +169,10 @@ class BoundToy(BoundLoss):
         return Breakpoints(float(a[line[0]]), unit * t[1:n], np.diff(a[line[:n]]))
 
     def _crossings(self, w: np.ndarray, d: np.ndarray) -> list[float]:
-        """Return the steps t > 0, ascending, at which two pieces that are no roots cross; where these tie at
-        w, the step 0 counts as their crossing."""
+        """Return the steps t > 0, ascending, at which two pieces that are no roots cross.
+
+        If two pieces tie at w, the step 0 counts as their crossing.
+        """
         b, a, c = self.heights(w), self.pieces[:, 2:4] @ d + self._forms(w, d), 0.5 * self._forms(d, d)
         smooth, tied = np.flatnonzero(~self._cone), set(self.active(w)[0])
         found = set()
@@ -171,7 +183,7 @@ class BoundToy(BoundLoss):
         return sorted(found)
 
     def _limit(self, d: np.ndarray) -> float:
-        """Return what the slope along d tends to."""
+        """Return the limit of the slope along d."""
         curved = self._forms(d, d)
         limits = np.where(curved > 0.0, np.inf, self.pieces[:, 2:4] @ d)
         ends = math.inf if d[0] >= abs(d[1]) else -math.inf

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait
-from ..scores import Scores
+from ...linalg.scores import Scores
 from .chunks import moved_rows, row_chunks, scratch
 from .duals import cancelled_by_logs, entropies, over_rows
 from .instances import residual_of
@@ -42,8 +42,8 @@ class TreeSoftmax(Loss):
     summary = "negative log-likelihood of a leaf in a tree of classes"
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE
-    traits |= Trait.HESSIAN
+    traits = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.DIAGONAL_HESSIAN | Trait.LIPSCHITZ
+    traits |= Trait.CONJUGATE | Trait.HESSIAN
     average = False
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundTree:

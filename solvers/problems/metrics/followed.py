@@ -9,18 +9,18 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from ..design import Design
+from ...linalg.design import Design
+from ...linalg.scores import Scores
 from ..losses.loss import BoundLoss
-from ..scores import Scores
 
 #: Instances, at most.
-MOST = 6
+MOST_EXAMPLES = 6
 
 
 @dataclass(frozen=True)
 class Examples:
     """The first instances of a part of the data: their rows of X, (rows, d), and the loss that holds their
-    labels. ``held_out`` tells whether no solver has seen them."""
+    labels or targets. ``held_out`` tells whether no solver has seen them."""
 
     rows: sp.csr_array
     loss: BoundLoss
@@ -28,10 +28,10 @@ class Examples:
 
     @classmethod
     def of(cls, design: Design, loss: BoundLoss, test: Callable[[], tuple[Design, BoundLoss]] | None) -> Self:
-        """Take them from what ``test`` makes, or from this training part where there is no other."""
+        """Take them from the part that ``test`` makes, or from the training part if there is no test part."""
         if test is not None:
             design, loss = test()
-        few, rows = loss.first(MOST, int(design.edges[1]))
+        few, rows = loss.first(MOST_EXAMPLES, int(design.edges[1]))
         return cls(design.first_rows(rows), few, test is not None)
 
     @property
@@ -41,9 +41,11 @@ class Examples:
         return np.ones(self.loss.n_instances, dtype=np.int64) if offsets is None else np.diff(offsets)
 
     def predict(self, W: np.ndarray, tail: np.ndarray) -> np.ndarray:
-        """Return the labels that the model gives, coded as the ``truth`` of the loss. Of a model that ranks
-        labels, those that come first, as many as an instance has."""
+        """Return the labels that the model gives, coded as the ``truth`` of the loss, or numeric targets in
+        single precision. Of a model that ranks labels, those that come first, as many as an instance has."""
         found = self.loss.predict(Scores(np.ascontiguousarray(self.rows @ W), tail.copy()))
+        if self.loss.numeric:
+            return np.asarray(found).astype(np.float32)
         if self.loss.ranks:
             found = found < self.loss.truth.sum(axis=1, keepdims=True)
         return np.asarray(found).astype(np.int32)

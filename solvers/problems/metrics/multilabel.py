@@ -1,4 +1,4 @@
-"""How good scores are where every instance has a set of labels: as rankings, and as sets."""
+"""Metrics of scores if every instance has a set of labels: of rankings, and of sets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ FOLDS = 2
 
 
 def ranking_loss(Z: np.ndarray, Y: np.ndarray) -> float:
-    """Return the share of pairs (label of the instance, other label) that scores Z (n, m) do not put in the
-    right order, mean over the instances that have such pairs; Y (n, m) is 0 and 1. 0.0 where none has."""
+    """Return the mean share of pairs (label of the instance, other label) that scores Z (n, m) misorder.
+
+    The mean is over the instances that have such pairs, and 0.0 if there are none. Y (n, m) is 0 and 1.
+    """
     shares = []
     for z, y in zip(Z, Y != 0, strict=True):
         if y.any() and not y.all():
@@ -22,8 +24,9 @@ def fit_thresholds(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Return a threshold for each label, shape (m,), so that the sets {r : z_ir > threshold_r} have the
     largest micro-averaged F1 on Z, Y (n, m); thresholds lie half-way between scores.
 
-    F1 = 2 tp/(assigned + true) is a ratio of sums over labels: for a value F, maximize 2 tp_r - F assigned_r
-    for each label on its own, take the F that this gives, and go on until F does not rise (Dinkelbach 1967).
+    F1 = 2 tp/(assigned + true) is a ratio of sums over labels, maximized as in Dinkelbach 1967. For a value
+    F, maximize 2 tp_r - F assigned_r for each label on its own. Take the F that this gives, and repeat until
+    F does not rise.
     """
     n, m = Z.shape
     order = np.argsort(-Z, axis=0, kind="stable")
@@ -48,9 +51,9 @@ def fit_thresholds(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
 def micro_f1(Z: np.ndarray, Y: np.ndarray) -> float:
     """Return the micro-averaged F1 of label sets cut out of scores Z (n, m) against Y (n, m) of 0 and 1.
 
-    The thresholds for one half of the instances are those that are best on the other half (even and odd
-    places in turn): they are fitted on instances that they do not judge, and that the model has not seen
-    either if Z comes from a test part.
+    The thresholds for one half of the instances are the best ones on the other half (even and odd places in
+    turn). So no threshold is fitted to the instances that it judges. Nor has the model seen them, if Z comes
+    from a test part.
     """
     found = np.zeros(Y.shape, dtype=bool)
     part = np.arange(len(Z)) % FOLDS

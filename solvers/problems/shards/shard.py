@@ -1,4 +1,4 @@
-"""One part of the rows of a problem, where it is computed: in this process, or in a worker of a cluster."""
+"""One part of the rows of a problem, in the process that computes it: this one, or a cluster's worker."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from ...compute.jit import compile_clock
 from ...compute.team import Team
-from ..design import Design
+from ...linalg.design import Design
+from ...linalg.scores import Scores
+from ...linalg.working_set import WorkingSet
 from ..losses.loss import BoundLoss, Loss
-from ..products.working_set import WorkingSet
-from ..scores import Scores
 
 #: What is asked of a shard: one of ``ORDERS``, the number under which the answer stays there (None: it goes
 #: out), and arguments.
@@ -54,8 +54,10 @@ ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
 
 
 class Shard:
-    """Rows of X and their labels. Z, and whatever is computed of it, stays here under a number; sums over
-    rows go out."""
+    """Rows of X and their labels.
+
+    Z, and all arrays computed from it, stay here under a number. Only sums over rows are sent.
+    """
 
     def __init__(self, X: Any, loss: BoundLoss, number: int = 0, threads: int = 1) -> None:
         self.number, self.team = number, Team(threads)
@@ -90,7 +92,7 @@ class Shard:
         return answer, spent + self.team.cpu_seconds - helped
 
     def about(self) -> tuple[int, int, np.ndarray]:
-        """Count rows and entries, and the entries of each column; compile what will be used."""
+        """Count rows and entries, and the entries of each column; compile the kernels that will be used."""
         probe = self.design.working_set(np.arange(min(2, self.design.size)))
         scores = self.design.scores(np.full(len(probe), 1e-3), probe)
         self.loss.value(scores, scores, 0.5)

@@ -21,30 +21,29 @@ import numpy as np
 
 from ...compute.team import Team, no_pulse
 from ...declare import Trait
-from ...parts.exact import NONE
-from ...parts.linesearch import ROUNDING, Breakpoints
-from ..derived import Derived
-from ..design import Design
+from ...linalg.derived import Derived
+from ...linalg.design import NO_MEMBERS, Design
+from ...linalg.working_set import Lineage, WorkingSet
+from ...search.line_search import OBJECTIVE_ROUNDING
+from ...search.outcome import NO_BREAKPOINTS, Breakpoints
 from ..losses.loss import BoundLoss
-from ..products.working_set import Lineage, WorkingSet
-from .crew import Answer, Crew
 from .shard import At, Order
+from .worker_pool import ShardAnswer, WorkerPool
 
 #: What a loss of which only sums over rows are known offers still.
-OFFERED = Trait.SMOOTH | Trait.SLOPES | Trait.DIAGONAL_HESSIAN | Trait.HESSIAN
+SHARDED_TRAITS = Trait.SMOOTH | Trait.DIRECTIONAL_DERIVATIVE | Trait.DIAGONAL_HESSIAN | Trait.HESSIAN
 #: Breakpoints that are fetched once so few are left between two steps.
-FEW = 64
-#: Rows that are kept at hand.
-HEAD = 1 << 12
-NOBODY = np.zeros(0, dtype=np.int64)
+FEW_BREAKPOINTS = 64
+#: Rows that are kept here.
+HEAD_ROWS = 1 << 12
 
 
 class OrderQueue:
-    """Orders to the shards whose answers nobody waits for: they are sent along with the next one that has an
+    """Orders to the shards whose answers are not waited for: they are sent with the next one that has an
     answer."""
 
-    def __init__(self, crew: Crew) -> None:
-        self.crew = crew
+    def __init__(self, pool: WorkerPool) -> None:
+        self.pool = pool
         self._waiting: deque[Order] = deque()
         #: numbers of what the shards will hold
         self.places, self._lock = count(), Lock()
@@ -56,15 +55,16 @@ class OrderQueue:
         """Add an order whose answer stays on the shards, as ``new``, or that has none."""
         self._waiting.append((name, new, *_told(arguments)))
 
-    def send(self, name: str, arguments: Sequence[Any], pulse: Callable[[], None]) -> Answer:
+    def send(self, name: str, arguments: Sequence[Any], pulse: Callable[[], None]) -> ShardAnswer:
         """Send an order, after those that wait, and return the combined answer of the shards."""
         with self._lock:
             waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            return self.crew.ask([*waiting, (name, None, *_told(arguments))], pulse)
+            return self.pool.ask([*waiting, (name, None, *_told(arguments))], pulse)
 
 
 class Held:
-    """Something that every shard holds its part of, under the number ``place``, for as long as this lives."""
+    """An object of which every shard holds its part, under the number ``place``, while this reference
+    lives."""
 
     def __init__(self, queue: OrderQueue) -> None:
         self.queue, self.place = queue, next(queue.places)
@@ -74,7 +74,7 @@ class Held:
 
 
 def _told(arguments: Sequence[Any]) -> list[Any]:
-    """Return arguments as shards are told them: what they hold by its number."""
+    """Return arguments as shards receive them: objects that the shards hold are replaced by numbers."""
     return [At(one.place) if isinstance(one, Held) else one for one in arguments]
 
 
@@ -102,7 +102,7 @@ class ShardedScores(Held):
     """Stands for scores, or a residual, whose rows are on shards. The tail of scores is the same on each,
     that of a residual is the sum over all: a product is one of a residual and scores."""
 
-    #: whether Z can be looked at
+    #: whether Z can be read
     at_hand = False
 
     def __init__(self, owner: ShardClient) -> None:
@@ -153,6 +153,9 @@ class ShardedDesign(ShardClient, Design):
     def column_squares(self) -> np.ndarray:
         return self.derived("column squares", lambda: self.attached(no_pulse).ask("design.column_squares"))
 
+    def expect(self, gradient: np.ndarray) -> None:
+        """Ignore which weights are likely to be needed: the shards have all columns."""
+
     def first_rows(self, n: int) -> Any:
         return self._head.first_rows(n)
 
@@ -162,13 +165,16 @@ class ShardedDesign(ShardClient, Design):
         return np.dtype(np.int32 if self.size < 2**31 else np.int64)
 
     def _held(self, active: WorkingSet | None) -> Held | None:
-        """Return what stands for a working set, which goes to the shards once: its members, or a bit for each
-        member of a wider set, of whose columns the shards have copies; None for all weights."""
+        """Return the reference to a working set; return None for all weights. A set is sent only once.
+
+        The set is sent as its members, or as a bit for each member of a wider set whose columns the shards
+        have copied.
+        """
         if active is None or active.full:
             return None
         queue = self.queue
         if active not in queue.sets:
-            held, (wide, parent) = Held(queue), queue.latest.get(active.lineage, (NOBODY, None))
+            held, (wide, parent) = Held(queue), queue.latest.get(active.lineage, (NO_MEMBERS, None))
             bits = _bits(active.coordinates, wide)
             if bits is None:
                 queue.add("enlist", held.place, active.coordinates.astype(self._index))
@@ -185,7 +191,7 @@ def _of_whole(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ShardedLoss(ShardClient, BoundLoss):
-    """The loss ``whole`` as a sum over shards; of ``whole`` itself labels alone are looked at."""
+    """The loss ``whole`` as a sum over shards; of ``whole`` itself only labels are read."""
 
     whole: BoundLoss
     queue: OrderQueue
@@ -200,7 +206,7 @@ class ShardedLoss(ShardClient, BoundLoss):
 
     @property
     def traits(self) -> Trait:
-        return self.whole.traits & OFFERED
+        return self.whole.traits & SHARDED_TRAITS
 
     def first(self, n: int, most: int) -> tuple[BoundLoss, int]:
         return self.whole.first(n, most)
@@ -237,7 +243,7 @@ class ShardedLoss(ShardClient, BoundLoss):
         return self.ask("loss.settle", scores)
 
     def metric(self, scores: ShardedScores) -> float:
-        """Return the mean over rows of what the shards say; nan of a measure that is no such mean."""
+        """Return the mean of a measure over the rows of all shards; return nan if it is no mean over rows."""
         if not self.whole.averages:
             return math.nan
         total, rows = self.ask("metric", scores)
@@ -246,23 +252,25 @@ class ShardedLoss(ShardClient, BoundLoss):
     def breakpoints_near_turn(
         self, scores: ShardedScores, delta: ShardedScores, tilt: tuple[float, float]
     ) -> Breakpoints:
-        """Return the slope at 0 and, of the breakpoints, those next to where the slope turns: the ones
-        before, with a slope below zero, are one, and those behind are left out. Halving finds them, in
-        rounds of a few numbers from each shard."""
+        """Return the slope at 0, and the breakpoints near the step at which it ceases to be negative.
+
+        All breakpoints before them are merged into one, and those after them are left out. Bisection finds
+        them, in rounds of a few numbers from each shard.
+        """
         if Trait.SMOOTH in self.traits:
-            return Breakpoints(self.slope(scores, delta), NONE, NONE)
+            return Breakpoints(self.slope(scores, delta), NO_BREAKPOINTS, NO_BREAKPOINTS)
         kinks = Held(self.queue)
         slope = self.ask("kinks", kinks.place, scores, delta)
         begin = slope + tilt[0]
         lo, hi, before, left = 0.0, math.inf, 0.0, math.inf
         while begin < 0.0:
             sizes, middles = self.ask("middle", kinks, lo, hi)
-            if sizes.sum() <= FEW or sizes.sum() == left:
+            if sizes.sum() <= FEW_BREAKPOINTS or sizes.sum() == left:
                 break
             left = sizes.sum()
             trial = float(np.quantile(middles, 0.5, weights=sizes, method="inverted_cdf"))
             risen = self.ask("rise", kinks, trial)
-            rounding = ROUNDING * (risen - begin)
+            rounding = OBJECTIVE_ROUNDING * (risen - begin)
             if begin + risen + tilt[1] * trial >= -rounding:
                 hi = trial
             else:
@@ -274,17 +282,20 @@ class ShardedLoss(ShardClient, BoundLoss):
         return Breakpoints(slope, t[order], jump[order])
 
 
-def split(X: Any, loss: BoundLoss, crew: Crew) -> tuple[ShardedDesign, ShardedLoss]:
-    """Return the design and the loss whose rows the shards of ``crew`` have; of X the first rows are
+def split(X: Any, loss: BoundLoss, pool: WorkerPool) -> tuple[ShardedDesign, ShardedLoss]:
+    """Return the design and the loss whose rows the shards of ``pool`` have; of X the first rows are
     copied."""
-    few = np.arange(min(X.shape[0], HEAD))
+    few = np.arange(min(X.shape[0], HEAD_ROWS))
     head = Design(X.take(few) if hasattr(X, "csc_rows") else X[few], loss.n_outputs, loss.n_tail)
-    design = ShardedDesign(OrderQueue(crew), X.shape, head)
+    design = ShardedDesign(OrderQueue(pool), X.shape, head)
     return design, ShardedLoss(loss.declared, loss.n_outputs, loss, design.queue, team=design.team)
 
 
 def _bits(members: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
-    """Return a bit for each entry of ``wide``, set for the ``members``; None if there are others."""
+    """Return a bit for each entry of ``wide``, set for the ``members``.
+
+    Return None if some members are not entries of ``wide``.
+    """
     places = np.searchsorted(wide, members)
     if places.size == 0 or places[-1] == wide.size or not np.array_equal(wide[places], members):
         return None

@@ -6,9 +6,9 @@ import pytest
 
 from solverscope import solvers
 from solverscope.solvers import FIELDS, Iterate, Probe, Trace
+from solverscope.solvers.curvature.memory import PairMemory
 from solverscope.solvers.methods.iterate import LIVE
-from solverscope.solvers.parts.linesearch import Found, Search
-from solverscope.solvers.parts.memory import PairMemory
+from solverscope.solvers.search.outcome import SearchLog, SearchResult
 from tests.solvers.helpers import binary
 
 #: Names and order of the fields, on which users' scripts rely.
@@ -63,12 +63,12 @@ def test_an_iterate_that_says_nothing_is_unknown_but_for_its_number():
 def test_the_record_is_made_from_the_point_the_search_the_memory_and_the_working_set(problem):
     w = np.zeros(problem.size)
     w[[2, 5]] = 1.0
-    point, search, memory = problem.at(w), Search(1.0), PairMemory(3)
+    point, search, memory = problem.at(w), SearchLog(1.0), PairMemory(3)
     memory.push(np.ones(4), np.ones(4))
     for trial in ((1.0, 9.0), (0.5, 0.5)):
         search.note(*trial, 0.9)
     active = problem.design.working_set(np.array([2, 5, 7]))
-    found = Found(point, 0.5, search, 2)
+    found = SearchResult(point, 0.5, search, 2)
     it = Iterate.at(point, 4, active=active, found=found, memory=memory, events=("kink",), gamma=2.0)
     said = {name: value for name, value in it.record().items() if FIELDS[name].is_known(value)}
     assert said == {

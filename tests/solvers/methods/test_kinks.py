@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.solvers.parts.direction import HELD
+from solverscope.solvers.curvature.direction import MOST_SUBGRADIENTS
 from tests.solvers.convex import Program
 from tests.solvers.helpers import binary, multiclass
 
@@ -116,7 +116,7 @@ def test_directions_by_the_qp_lead_down_to_within_the_proved_gap(id, case):
 def test_a_solver_that_keeps_subgradients_for_the_qp_says_so_to_memory():
     for id in ("sublbfgs", "owl-qn-star"):
         plain, exact = (solvers.make_solver(id, finding=f).dense_vectors for f in ("algorithm-2", "qp"))
-        assert exact == plain + HELD
+        assert exact == plain + MOST_SUBGRADIENTS
 
 
 def test_random_subgradients_are_seeded():
@@ -133,7 +133,7 @@ def test_the_unit_step_from_a_kink_may_rise_and_the_run_goes_on():
     problem = solvers.make_problem(multiclass(), loss="multiclass-hinge", penalty="l2", lam=1e-3)
     searched = solvers.solve(problem, solvers.make_solver("lbfgs"), max_iter=40)
     assert (searched.status, len(searched)) == ("stalled", 1)
-    assert "leads nowhere down from this kink" in searched.message
+    assert "is no descent direction at this kink" in searched.message
     forced = solvers.solve(problem, solvers.make_solver("lbfgs", first_step="unit"), max_iter=40)
     assert forced.ls_kind[1] == "none"
     assert forced.step[1] == 1.0
@@ -142,12 +142,12 @@ def test_the_unit_step_from_a_kink_may_rise_and_the_run_goes_on():
 
 
 @pytest.mark.slow
-def test_on_leukemia_lbfgs_breaks_at_a_kink_and_sublbfgs_goes_on():
+def test_on_leukemia_lbfgs_breaks_at_a_kink_and_sublbfgs_goes_on(load_real):
     """Figure 4, left; `solverscope paper yu2010 figure-4` does it for more λ."""
-    problem = solvers.make_problem(datasets.load("leukemia"), loss="binary-hinge", penalty="l2", lam=1e-4)
+    problem = solvers.make_problem(load_real("leukemia"), loss="binary-hinge", penalty="l2", lam=1e-4)
     broken = solvers.solve(problem, solvers.make_solver("lbfgs", line_search="exact"), max_iter=50)
     assert broken.status == "stalled"
-    assert "leads nowhere down from this kink" in broken.message
+    assert "is no descent direction at this kink" in broken.message
     assert broken.result["iterations"] <= 5
     best = broken.result["objective"] / 5.0
     going_on = solvers.solve(problem, solvers.make_solver("sublbfgs"), gap=0.0, f_star=best, max_seconds=20)

@@ -92,11 +92,11 @@ def test_solvers_are_frozen(id):
 
 
 def test_an_aim_is_taken_over_where_none_was_chosen():
-    assert solvers.make_solver("prox-qn").towards(1e-5).tol == 1e-5
-    assert solvers.make_solver("prox-qn", tol=1e-3).towards(1e-5).tol == 1e-3
-    assert solvers.make_solver("prox-qn").towards(None) == solvers.make_solver("prox-qn")
+    assert solvers.make_solver("prox-qn").with_tol(1e-5).tol == 1e-5
+    assert solvers.make_solver("prox-qn", tol=1e-3).with_tol(1e-5).tol == 1e-3
+    assert solvers.make_solver("prox-qn").with_tol(None) == solvers.make_solver("prox-qn")
     owlqn = solvers.make_solver("owl-qn")
-    assert owlqn.towards(1e-5) is owlqn
+    assert owlqn.with_tol(1e-5) is owlqn
 
 
 @pytest.mark.parametrize("id", solvers.SOLVERS)

@@ -7,11 +7,11 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.solvers import CUTS, WEIGHTS, Iterate
-from solverscope.solvers.parts.cuts import Cuts
+from solverscope.solvers.curvature.cuts import Cuts
 from solverscope.solvers.probes import cut_models as module
 from solverscope.solvers.probes import probe as probes
 from solverscope.solvers.probes.cut_models import lowest, sliced
-from solverscope.solvers.probes.probe import OVERHEAD, WORD, Probe, ProbeStore
+from solverscope.solvers.probes.probe import ARRAY_OVERHEAD_BYTES, REFERENCE_BYTES, Probe, ProbeStore
 
 
 def toy():
@@ -43,7 +43,7 @@ def test_on_any_line_each_cut_is_below_the_loss_and_the_model_is_least_at_the_bo
 
 
 def test_of_a_problem_with_many_weights_the_shares_alone_are_kept(monkeypatch):
-    monkeypatch.setattr(module, "MOST_WEIGHTS", 1)
+    monkeypatch.setattr(module, "MAX_CUT_WEIGHTS", 1)
     trace = solvers.solve(toy(), solvers.make_solver("bmrm"), max_iter=3, probes=(CUTS,))
     _, seen = trace.probes.last("cuts", 3)
     assert "A" not in seen
@@ -66,16 +66,16 @@ def test_vectors_that_observations_have_in_common_count_once_and_until_nobody_ho
 
     for k in range(4):
         observe(k)
-    references = sum(WORD * min(k + 1, 3) for k in range(4))
-    assert store.bytes == 4 * 8000 + references + 4 * 2 * OVERHEAD
+    references = sum(REFERENCE_BYTES * min(k + 1, 3) for k in range(4))
+    assert store.bytes == 4 * 8000 + references + 4 * 2 * ARRAY_OVERHEAD_BYTES
     monkeypatch.setattr(probes, "RUN_LIMIT", 200_000)
     for k in range(4, 50):
         observe(k)
     held = {id(vector) for _, seen in store.entries("common") for vector in seen["A"]}
     assert len(held) < 50, "some were given up"
     count = len(store.entries("common"))
-    references = sum(WORD * len(seen["A"]) for _, seen in store.entries("common"))
-    assert store.bytes == 8000 * len(held) + references + count * 2 * OVERHEAD
+    references = sum(REFERENCE_BYTES * len(seen["A"]) for _, seen in store.entries("common"))
+    assert store.bytes == 8000 * len(held) + references + count * 2 * ARRAY_OVERHEAD_BYTES
     store.discard()
     assert store.bytes == 0
 
@@ -104,4 +104,4 @@ def test_cuts_take_the_room_of_no_other_probe():
     assert store.cadence == 1
     vectors = sum(len(seen["A"]) for _, seen in store.entries("cuts"))
     assert vectors > 1000
-    assert store.bytes < 61 * (20 * OVERHEAD + 60 * 40) + 80 * problem.size * 8
+    assert store.bytes < 61 * (20 * ARRAY_OVERHEAD_BYTES + 60 * 40) + 80 * problem.size * 8

@@ -18,6 +18,7 @@ from solverscope.solvers.probes.probe import (
     ProbeStore,
     binned,
 )
+from solverscope.solvers.runs.recorder import Recorder
 from tests.solvers.helpers import chains, multiclass
 
 
@@ -74,7 +75,7 @@ def test_a_reader_finds_a_row_for_all_that_probes_and_metrics_have_seen(monkeypa
     def then_look(step):
         return lambda self, *args: (step(self, *args), look())[0]
 
-    for cls, name in ((ProbeStore, "observe"), (solvers.Run, "_measure"), (solvers.Trace, "append")):
+    for cls, name in ((ProbeStore, "observe"), (Recorder, "_measure_metric"), (solvers.Trace, "append")):
         monkeypatch.setattr(cls, name, then_look(getattr(cls, name)))
     run.execute()
     assert len(found) > 8
@@ -119,7 +120,7 @@ def test_the_shrinking_test_tells_who_stays_and_why():
 
 
 def test_of_very_many_weights_the_test_is_seen_at_a_sample_and_the_working_set_whole(monkeypatch):
-    monkeypatch.setattr(module, "SAMPLED", 10)
+    monkeypatch.setattr(module, "MAX_TEST_GRADIENTS", 10)
     problem = solvers.make_problem(chains(n=60), lam_ratio=0.1)
     solver = solvers.make_solver("prox-qn")
     trace = solvers.solve(problem, solver, max_iter=20, probes=(SHRINKING, ACTIVE))
@@ -157,7 +158,7 @@ def test_scores_are_kept_of_small_problems_only(monkeypatch):
     scores = problem.at(w).scores
     expected = np.concatenate([scores.Z.ravel(), scores.tail])
     np.testing.assert_allclose(trace.probes.last("scores", 5)[1]["z"], expected, atol=1e-12)
-    monkeypatch.setattr(module, "MOST_SCORES", 10)
+    monkeypatch.setattr(module, "MAX_KEPT_SCORES", 10)
     assert solvers.solve(problem, solver, max_iter=2, probes=(SCORES,)).probes.iterations("scores") == []
 
 
@@ -179,12 +180,12 @@ def test_rows_are_seen_in_the_order_of_their_norms(id, monkeypatch):
         np.testing.assert_array_equal(seen["rows"], np.argsort(-norms, kind="stable")[: seen["count"]])
         np.testing.assert_allclose(seen["norms"], norms[seen["rows"]], rtol=1e-6)
         np.testing.assert_allclose(seen["pattern"], W[seen["rows"]], rtol=1e-6)
-    monkeypatch.setattr(module, "MOST_ROWS", 2)
+    monkeypatch.setattr(module, "MAX_KEPT_ROWS", 2)
     store = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS,)).probes
     kept = store.last("rows", 8)[1]
     assert kept["rows"].tolist() == seen["rows"].tolist()[:2]
     assert kept["count"] == seen["count"]
-    monkeypatch.setattr(module, "MOST_WEIGHTS", problem.size - 1)
+    monkeypatch.setattr(module, "MAX_ROW_WEIGHTS", problem.size - 1)
     unseen = solvers.solve(problem, solvers.make_solver(id), max_iter=1, probes=(ROWS,))
     assert unseen.probes.iterations("rows") == []
 
@@ -274,7 +275,9 @@ def test_an_array_that_is_kept_uncopied_counts_once_until_its_last_observation_h
     store = ProbeStore([probe])
     for k in range(3):
         observe(store, [k])
-        assert store.bytes == shared.nbytes + (k + 1) * (3 * module.OVERHEAD + 2 * module.WORD)
+        assert store.bytes == shared.nbytes + (k + 1) * (
+            3 * module.ARRAY_OVERHEAD_BYTES + 2 * module.REFERENCE_BYTES
+        )
     store.cadence = 100
     observe(store, [3, 4])  # that of iteration 2 has gone, those of 0 and 1 have not
     assert shared.nbytes < store.bytes < 2 * shared.nbytes

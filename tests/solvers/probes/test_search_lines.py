@@ -74,7 +74,7 @@ def test_a_path_that_is_no_line_is_not_kept_as_one(id):
 def test_a_line_with_too_many_entries_or_of_too_many_weights_leaves_its_trials_alone(monkeypatch):
     problem = chain_problem()
     whole = observed(problem, "prox-qn").probes.bytes
-    for name in ("MOST_WEIGHTS", "MOST_ENTRIES"):
+    for name in ("MAX_LINE_WEIGHTS", "MOST_ENTRIES"):
         with monkeypatch.context() as patch:
             patch.setattr(lines, name, 3)
             trace = observed(problem, "prox-qn")

@@ -7,9 +7,10 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.solvers import LINE, Iterate
-from solverscope.solvers.parts.linesearch import Search
 from solverscope.solvers.probes.search_lines import kept
-from solverscope.solvers.probes.study import MARKED, Study
+from solverscope.solvers.probes.study import MAX_EXACT_BREAKPOINTS, Study
+from solverscope.solvers.search.line_search import Armijo
+from solverscope.solvers.search.outcome import SearchLog
 from tests.solvers.helpers import searched
 
 
@@ -66,17 +67,17 @@ def test_of_very_many_breakpoints_some_are_drawn_and_the_staircase_still_rises(m
     seen, _ = searched(hinge, steps=1)
     study = Study(hinge, seen)
     whole = study.marked(*study.window).size
-    monkeypatch.setattr("solverscope.solvers.probes.study.MARKED", 10)
+    monkeypatch.setattr("solverscope.solvers.probes.study.MAX_EXACT_BREAKPOINTS", 10)
     picture = study.drawn(*study.window)
     assert whole > 10 >= study.marked(*study.window).size
     assert (np.diff(picture.slope) >= -1e-13).all()
     assert picture.slope[-1] == pytest.approx(study.slope(study.window[1], -1), rel=1e-9)
-    assert MARKED > 10
+    assert MAX_EXACT_BREAKPOINTS > 10
 
 
 def test_rules_begin_at_one_where_an_exact_search_tried_nothing(hinge):
     seen, _ = searched(hinge)
-    found = Study(hinge, seen).armijo(0.01, 0.5)
+    found = Study(hinge, seen).armijo(Armijo(0.5, 0.01))
     assert found.search.trials[0][0] == 1.0
     assert found.search.promised == pytest.approx(float(Study(hinge, seen).slope(0.0)))
 
@@ -90,7 +91,7 @@ def test_weights_that_pass_zero_are_breakpoints_of_the_one_norm():
     problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam_ratio=0.01)
     rng = np.random.default_rng(3)
     w, d = rng.normal(size=(2, problem.size)) * 0.1
-    search = Search(problem.at(w).objective, d, active=problem.design.working_set())
+    search = SearchLog(problem.at(w).objective, d, active=problem.design.working_set())
     search.note(1.0, problem.at(w + d).objective, search.objective)
     seen = LINE.take(Iterate(1, w=w + d, step=1.0, live={"line": search}))
     assert kept(search, w + d, 1.0)["d"].size == d.size

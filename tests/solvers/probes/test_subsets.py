@@ -46,7 +46,7 @@ def test_all_weights_take_no_room():
 
 def test_of_a_set_too_large_a_sample_is_kept_and_of_other_weights_nothing_is_claimed(monkeypatch):
     monkeypatch.setattr(subsets, "MOST_MEMBERS", 100)
-    monkeypatch.setattr(subsets, "MOST_BYTES", 100)
+    monkeypatch.setattr(subsets, "MAX_SUBSET_BYTES", 100)
     size, members = 100_000, random_set(100_000, 5_000)
     seen = packed(members, size)
     assert known_members(seen) is None

@@ -10,10 +10,10 @@ import pytest
 
 from solverscope import solvers
 from solverscope.solvers import TRAJECTORIES, WEIGHTS
+from solverscope.solvers.linalg.working_set import WorkingSet
 from solverscope.solvers.methods.iterate import Iterate
 from solverscope.solvers.probes import trajectories
 from solverscope.solvers.probes.probe import ProbeStore
-from solverscope.solvers.problems.products.working_set import WorkingSet
 from tests.solvers.helpers import multiclass
 
 
@@ -47,7 +47,7 @@ def test_all_weights_of_a_small_problem_are_followed_through_the_run():
 
 
 def test_of_many_weights_the_largest_join_a_random_sample_and_nobody_leaves(monkeypatch):
-    for name, value in {"MOST": 60, "RANDOM": 20, "LARGEST": 10}.items():
+    for name, value in {"MOST": 60, "RANDOM": 20, "MAX_SEARCHED_WEIGHTS": 10}.items():
         monkeypatch.setattr(trajectories, name, value)
     rng = np.random.default_rng(0)
     weights = [np.zeros(10_000), *(rng.normal(size=10_000) for _ in range(40))]
@@ -65,7 +65,7 @@ def test_of_many_weights_the_largest_join_a_random_sample_and_nobody_leaves(monk
 
 
 def test_there_is_room_for_the_very_largest_that_comes_late(monkeypatch):
-    for name, value in {"MOST": 60, "RANDOM": 20, "LARGEST": 40}.items():
+    for name, value in {"MOST": 60, "RANDOM": 20, "MAX_SEARCHED_WEIGHTS": 40}.items():
         monkeypatch.setattr(trajectories, name, value)
     rng = np.random.default_rng(1)
     weights = [rng.normal(size=1000) for _ in range(5)]
@@ -76,7 +76,7 @@ def test_there_is_room_for_the_very_largest_that_comes_late(monkeypatch):
 
 
 def test_where_there_is_a_working_set_the_largest_are_looked_for_inside(monkeypatch):
-    for name, value in {"MOST": 30, "RANDOM": 10, "LARGEST": 5, "SEARCHED": 100}.items():
+    for name, value in {"MOST": 30, "RANDOM": 10, "MAX_SEARCHED_WEIGHTS": 5, "SEARCHED": 100}.items():
         monkeypatch.setattr(trajectories, name, value)
     w = np.zeros(1000)
     w[[7, 500, 900]] = 3.0, -2.0, 1.0

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.parts.clusters import Clusters, chunked
+from solverscope.solvers.curvature.clusters import Clusters, chunked
 from solverscope.solvers.problems import coarse as module
 from solverscope.solvers.problems.coarse import coarse_problem, lifted
+from solverscope.solvers.search.line_search import Wolfe
 from tests.solvers.helpers import MAKERS, problem_of
 
 LAM = 0.3
@@ -74,7 +75,7 @@ def test_both_ways_to_the_products_agree_along_a_line(case):
             assert line(t) == pytest.approx(fine(t), rel=1e-12)
             assert line.slope(t) == pytest.approx(fine.slope(t), rel=1e-9, abs=1e-9)
         assert line.curvature() == pytest.approx(fine.curvature(), rel=1e-6)
-    found = [line.wolfe(1e-4, 0.9) for line in lines]
+    found = [line.wolfe(Wolfe()) for line in lines]
     assert found[0].t == pytest.approx(found[1].t, rel=1e-9)
     assert found[0].point.objective == pytest.approx(found[1].point.objective, rel=1e-12)
 
@@ -84,7 +85,7 @@ def test_a_point_on_the_line_lifts_to_the_fine_point_without_a_product():
     clusters = clusters_of(problem)
     coarse = coarse_problem(problem, clusters, aggregated=True)
     gamma = np.random.default_rng(4).normal(size=coarse.size)
-    found = coarse.line(coarse.at(gamma), -coarse.at(gamma).gradient()).wolfe(1e-4, 0.9)
+    found = coarse.line(coarse.at(gamma), -coarse.at(gamma).gradient()).wolfe(Wolfe())
     touched = problem.design.touched
     point = lifted(problem, clusters, found.point)
     assert problem.design.touched == touched
@@ -113,12 +114,12 @@ def test_products_over_many_blocks_and_in_pieces_agree(monkeypatch):
     rng = np.random.default_rng(6)
     X, calls = (rng.random((500, 40)) < 0.2) * rng.normal(size=(500, 40)), []
     monkeypatch.setattr(
-        "solverscope.solvers.problems.products.storage.SLAB", 1
+        "solverscope.solvers.linalg.storage.SLAB_BYTES", 1
     )  # 128 rows a block, the least there is
     problem = solvers.make_problem(X, np.sign(rng.normal(size=500)).astype(int), penalty="l2", lam=LAM)
     assert problem.design.n_blocks == 4
     problem = problem.with_pulse(lambda: calls.append(1))
-    monkeypatch.setattr(module, "CHUNK", 300)
+    monkeypatch.setattr(module, "ENTRIES_PER_CALL", 300)
     clusters = clusters_of(problem, factor=7)
     columns = module.aggregate(problem.design, clusters)[1]
     assert len(calls) > 16

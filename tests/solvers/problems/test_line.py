@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
+from solverscope.solvers.search.line_search import Armijo, Exact, Wolfe
 from tests.solvers.helpers import MAKERS, chains, losses_with, slopes_after
 
-KINKED, SMOOTH = losses_with(solvers.Trait.SLOPES), losses_with(solvers.Trait.SMOOTH)
+KINKED, SMOOTH = losses_with(solvers.Trait.DIRECTIONAL_DERIVATIVE), losses_with(solvers.Trait.SMOOTH)
 
 
 def line(kind, loss, penalty="l2", seed=0, **options):
@@ -63,14 +64,14 @@ def test_an_exact_step_is_no_higher_than_any_breakpoint_or_segment(kind, loss, p
 @pytest.mark.parametrize(("kind", "loss"), KINKED)
 def test_after_an_exact_step_the_kink_is_met_exactly_and_the_gradient_is_the_steepest(kind, loss):
     phi = line(kind, loss, "none", seed=1)
-    found = phi.exact(unbounded="last-kink")
+    found = phi.exact(Exact(to_last_kink=True))
     assert 0.0 < found.t < np.inf
     on = phi.problem.line(found.point, phi.d)
     assert on.slope(0.0, 1) - on.slope(0.0, -1) > 1e-6, "the breakpoint that the search met"
     assert found.point.gradient() @ phi.d == pytest.approx(on.slope(), rel=1e-10, abs=1e-13)
     sup = on.problem.loss.subgradient_sup(on.point.scores, on.delta)
-    np.testing.assert_allclose(on.point.pulled_back(sup), found.point.gradient(), atol=1e-14)
-    again = on.exact(unbounded="last-kink")
+    np.testing.assert_allclose(on.point.adjoint_gradient(sup), found.point.gradient(), atol=1e-14)
+    again = on.exact(Exact(to_last_kink=True))
     assert again.t == 0.0 or again.t > 1e-9, "the same kink is not met once more"
 
 
@@ -80,17 +81,17 @@ def test_searches_leave_where_f_rises(kind, loss):
     up = phi.problem.line(phi.point, -phi.d)
     assert up.slope() > 0.0
     w = phi.point.w.copy()
-    for found in (up.exact(), up.wolfe(1e-4, 0.9)):
+    for found in (up.exact(), up.wolfe(Wolfe())):
         assert (found.t, found.point) == (0.0, up.point)
         np.testing.assert_array_equal(found.point.w, w)
 
 
 @pytest.mark.parametrize(("kind", "loss"), KINKED + SMOOTH)
-@pytest.mark.parametrize("decay", [None, 0.9])
+@pytest.mark.parametrize("decay", [0.0, 0.9])
 def test_the_wolfe_conditions_hold_at_the_step_found(kind, loss, decay):
     phi = line(kind, loss)
     f, start = phi.point.objective, phi.slope()
-    found = phi.wolfe(1e-3, 0.8, decay=decay)
+    found = phi.wolfe(Wolfe(1e-3, 0.8, decay))
     assert found.point.objective <= f + 1e-3 * found.t * start
     assert found.point.gradient() @ phi.d >= 0.8 * start
     assert found.search.trials[-1] == (found.t, pytest.approx(found.point.objective, rel=1e-12))
@@ -150,7 +151,7 @@ def test_the_step_tried_first_brings_its_residual_along(monkeypatch):
     point = problem.at()
     g = point.gradient()
     calls.clear()
-    found = problem.line(point, -1e-3 * g).armijo(-1e-3 * g @ g, beta=0.5, sigma=0.01)
+    found = problem.line(point, -1e-3 * g).armijo(-1e-3 * g @ g, Armijo(0.5, 0.01))
     assert found.t == 1.0
     there = found.point.gradient()
     assert calls == ["value_and_residual"]

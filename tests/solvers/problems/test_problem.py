@@ -8,6 +8,7 @@ import pytest
 from solverscope import datasets, solvers
 from solverscope.solvers.problems import objective
 from solverscope.solvers.problems import problem as module
+from solverscope.solvers.search.line_search import Armijo
 from tests.solvers.helpers import MAKERS, binary, chains, multiclass
 from tests.solvers.oracles import Oracle
 
@@ -148,7 +149,7 @@ def test_a_search_along_a_line_moves_to_the_step_it_accepts_and_tells_its_trials
     g = point.gradient()
     d = -40.0 * problem.penalty.prox(g, 1.0)
     decrease = float(g @ d) + problem.penalty.value(d)
-    found = problem.line(point, d).armijo(decrease, beta=0.5, sigma=0.1)
+    found = problem.line(point, d).armijo(decrease, Armijo(0.5, 0.1))
     t, phi = found.search.trials[-1]
     assert found.trials == len(found.search.trials) > 1
     assert found.t == t == 0.5 ** (found.trials - 1)
@@ -162,7 +163,7 @@ def test_a_search_along_a_line_moves_to_the_step_it_accepts_and_tells_its_trials
 def test_a_search_that_finds_no_step_stays_where_it_began():
     problem, _ = setting("sequences")
     point = problem.at()
-    found = problem.line(point, point.gradient()).armijo(-1.0, beta=0.5, sigma=0.1)
+    found = problem.line(point, point.gradient()).armijo(-1.0, Armijo(0.5, 0.1))
     assert (found.t, found.point) == (0.0, point)
     assert 30 <= found.trials < 1000, "until a step promises no more than rounding"
     np.testing.assert_array_equal(point.w, 0.0)
@@ -314,7 +315,7 @@ def test_the_problem_record_has_the_parameters_of_loss_and_penalty_that_are_not_
 def test_a_tiny_copy_runs_with_the_same_types(kind):
     problem, _ = setting(kind, storage="sparse")
     tiny = problem.tiny()
-    assert 2 <= tiny.loss.n_instances <= module.FEW
+    assert 2 <= tiny.loss.n_instances <= module.TINY_INSTANCES
     assert tiny.design.n_outputs == problem.design.n_outputs
     assert tiny.design.values.dtype == problem.design.values.dtype
     assert tiny.design.binary == problem.design.binary
@@ -323,7 +324,7 @@ def test_a_tiny_copy_runs_with_the_same_types(kind):
 
 @pytest.mark.parametrize("lengths", [[500, 3, 4], [3, 500], [500]])
 def test_a_tiny_copy_exists_where_a_sequence_is_longer_than_a_block(lengths, monkeypatch):
-    monkeypatch.setattr("solverscope.solvers.problems.products.storage.SLAB", 1)
+    monkeypatch.setattr("solverscope.solvers.linalg.storage.SLAB_BYTES", 1)
     data = chains()
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     X = np.random.default_rng(0).normal(size=(offsets[-1], 8))
@@ -379,7 +380,7 @@ def test_what_is_done_in_pieces_is_what_is_done_at_once(kind, penalty, monkeypat
         return numbers, problem.prox_step(w, g, 0.7), problem.support(w).coordinates
 
     whole = found(problem)
-    monkeypatch.setattr(objective, "PIECE", 7)
+    monkeypatch.setattr(objective, "VECTOR_PIECE", 7)
     pulses = []
     pieces = found(problem.with_pulse(lambda: pulses.append(1)))
     assert len(pulses) >= problem.size // 7

@@ -13,7 +13,7 @@ LOSSES = losses_with()
 @pytest.fixture(autouse=True)
 def many_small_pieces(monkeypatch):
     """Blocks of rows and of chains, and chunks of rows, of which threads have several each."""
-    monkeypatch.setattr("solverscope.solvers.problems.products.storage.rows_of_block", lambda *sizes: 11)
+    monkeypatch.setattr("solverscope.solvers.linalg.storage.rows_of_block", lambda *sizes: 11)
     monkeypatch.setattr("solverscope.solvers.problems.losses.chains.chain_packed.BLOCK_TOKENS", 20)
     chunks = [(lo, lo + 13) for lo in range(0, 10_000, 13)]
     for module in ("row_loss", "duals"):

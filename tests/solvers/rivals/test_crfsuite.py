@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.solvers.rivals.crfsuite import ALL_PAIRS, BEGINS, CRFsuite, append, trainer_of, weights
-from solverscope.solvers.rivals.foreign import Task
+from solverscope.solvers.rivals.crfsuite import (
+    ALL_PAIRS,
+    CRFSUITE_BEGINS,
+    CRFsuite,
+    append,
+    trainer_of,
+    weights,
+)
+from solverscope.solvers.rivals.external_solver import Task
 from tests.solvers.helpers import chains, dense_of
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="CRFsuite is not installed")
@@ -49,7 +56,7 @@ def trained(problem, algorithm, path, n=4, seed=0):
 
 
 @pytest.mark.parametrize("average", [True, False])
-@pytest.mark.parametrize("algorithm", list(BEGINS))
+@pytest.mark.parametrize("algorithm", list(CRFSUITE_BEGINS))
 def test_f_is_its_own_objective_at_its_weights(tmp_path, algorithm, average):
     """Σ -log p(y|x) + c₁‖w‖₁ + c₂‖w‖², with the probabilities that its tagger gives."""
     data = chains(n=60, storage="sparse")
@@ -104,17 +111,17 @@ def test_weights_that_are_all_zero_are_read(tmp_path):
     assert not w.any()
 
 
-@pytest.mark.parametrize("algorithm", list(BEGINS))
+@pytest.mark.parametrize("algorithm", list(CRFSUITE_BEGINS))
 def test_longer_runs_begin_like_shorter_ones_and_its_work_alone_is_timed(algorithm, monkeypatch):
-    monkeypatch.setattr("solverscope.solvers.rivals.crfsuite.growing", lambda: iter((1, 3, 3)))
+    monkeypatch.setattr("solverscope.solvers.rivals.crfsuite.growing_lengths", lambda: iter((1, 3, 3)))
     penalty = PENALTY[algorithm]
     problem = solvers.make_problem(chains(), penalty=penalty, lam=None if penalty == "none" else 0.1)
-    solver, task, tell = CRFsuite(algorithm=algorithm, tol=1e-12), Task.of(problem, None, 0.0), Clocks()
+    solver, task, report = CRFsuite(algorithm=algorithm, tol=1e-12), Task.of(problem, None, 0.0), Clocks()
     with pytest.raises(AssertionError):  # after the last of these numbers of iterations
-        solver.advance(task, tell)
-    assert [n for n, _ in tell.told] == [1, 3, 3]
-    assert tell.begun == tell.ended == 3
-    (_, one), (_, first), (_, again) = tell.told
+        solver.advance(task, report)
+    assert [n for n, _ in report.told] == [1, 3, 3]
+    assert report.begun == report.ended == 3
+    (_, one), (_, first), (_, again) = report.told
     np.testing.assert_array_equal(first, again)
     assert (one != first).any()
     other = Clocks()

@@ -13,9 +13,9 @@ from sklearn.linear_model._sag import sag_solver
 
 from solverscope import datasets, solvers
 from solverscope.solvers.rivals import private_parts
-from solverscope.solvers.rivals.foreign import Task
+from solverscope.solvers.rivals.callback_generator import Cancelled
+from solverscope.solvers.rivals.external_solver import Task
 from solverscope.solvers.rivals.scikit import SAG_KEYWORDS
-from solverscope.solvers.rivals.turns import Left
 from tests.solvers.helpers import binary
 
 PROGRAMS = [id for id in solvers.SOLVERS if id.startswith("sklearn-")]
@@ -105,11 +105,11 @@ def test_the_call_that_is_checked_is_the_one_that_is_made(monkeypatch):
 
     def leave_after_two(n, w):
         if n == 2:
-            raise Left
+            raise Cancelled
 
     monkeypatch.setattr("sklearn.linear_model._sag.sag_solver", recorded)
     task = Task.of(solvers.make_problem(binary(), penalty="l2", lam=0.1), None, 0.0)
-    with pytest.raises(Left):
+    with pytest.raises(Cancelled):
         solvers.make_solver("sklearn-saga").advance(task, leave_after_two)
     assert calls == [(2, set(SAG_KEYWORDS))] * 2
     inspect.signature(sag_solver).bind(None, None, **dict.fromkeys(SAG_KEYWORDS))

@@ -1,4 +1,4 @@
-"""Foreign programs in processes of their own: their clock, Stop, Pause, and what is left when one dies."""
+"""External programs in processes of their own: their clock, Stop, Pause, and what is left when one dies."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ import pytest
 from solverscope import solvers
 from solverscope.solvers import Run, Stopping
 from solverscope.solvers.rivals import process
-from solverscope.solvers.rivals.foreign import Foreign
-from solverscope.solvers.rivals.watched import ANEW, RESTART
+from solverscope.solvers.rivals.external_solver import ExternalSolver
+from solverscope.solvers.rivals.observation_mode import RERUN, RESTART
 from tests.solvers.helpers import binary
 from tests.waiting import wait_until
 
 
 @dataclass(frozen=True)
-class Program(Foreign):
+class Program(ExternalSolver):
     """A program for these tests, which the process imports from here."""
 
-    id, name, summary, program, watched = "program", "Program", "for tests", "the program", RESTART
+    id, name, summary, program, observation_mode = "program", "Program", "for tests", "the program", RESTART
     does: str = solvers.param(
         "count", "what it does after three iterates", choices=("count", "work", "die", "exit", "raise")
     )
 
-    def advance(self, task, tell):
+    def advance(self, task, report):
         w = task.w0 if task.w0.size else 0.0 * task.X[0]
         for n in range(1, 4):
             w = w + 0.01
-            tell(n, w)
+            report(n, w)
         if self.does == "work":
             while True:
                 sum(range(10_000))
@@ -48,12 +48,12 @@ class Program(Foreign):
 
 @dataclass(frozen=True)
 class Anew(Program):
-    watched = ANEW
+    observation_mode = RERUN
 
-    def advance(self, task, tell):
+    def advance(self, task, report):
         for n in (1, 2, 4):
             sum(range(n * 400_000))
-            tell(n, 0.01 * n + 0.0 * task.X[0])
+            report(n, 0.01 * n + 0.0 * task.X[0])
         return "it has counted to four"
 
 

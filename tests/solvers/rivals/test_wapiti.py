@@ -15,7 +15,7 @@ import pytest
 
 from solverscope import solvers
 from solverscope.solvers import Run, Stopping
-from solverscope.solvers.rivals.foreign import Task
+from solverscope.solvers.rivals.external_solver import Task
 from solverscope.solvers.rivals.wapiti import WHERE, Wapiti, lines, trained, weights
 from tests.solvers.helpers import chains
 from tests.solvers.rivals.test_crfsuite import Clocks

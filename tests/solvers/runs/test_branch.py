@@ -25,9 +25,14 @@ LAST, FROM = 14, 6
 TIMED = {"cpu_seconds", "wall_seconds", "violation", "dual_gap"}
 
 
+def fits(id):
+    """The kind of labels, the loss and the penalty of the problem for a solver."""
+    return next(p for p in PROBLEMS if id in solvers.compatible(p[1], p[2]))
+
+
 @functools.cache
 def problem_for(id):
-    kind, loss, penalty = next(p for p in PROBLEMS if id in solvers.compatible(p[1], p[2]))
+    kind, loss, penalty = fits(id)
     sparse = solvers.PENALTIES[penalty].sparse
     strength = {"lam_ratio": 0.02} if sparse else {"lam": 1e-3, "average": True}
     return solvers.make_problem(MAKERS[kind](), loss=loss, penalty=penalty, **strength)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import solverscope.solvers.runs.trace as trace_module
+import solverscope.solvers.traces.trace as trace_module
 from solverscope import solvers
 from solverscope.solvers import FIELDS, Condition, Iterate, Run, Stopping
-from solverscope.solvers.runs.breakpoints import LONGEST, USUAL, Watch
+from solverscope.solvers.runs.breakpoints import MAX_CONDITION_LENGTH, USUAL_CONDITIONS, BreakpointWatch
 from tests.solvers.helpers import binary
 from tests.solvers.runs.test_run import Scripted
 
@@ -62,10 +62,10 @@ def test_a_condition_says_what_it_says(text, holds):
         ("nnz >", "write one such as nnz > 100"),
         ("", "write one such as nnz > 100"),
         ("nnz > 1; nnz > 2", "write one such as nnz > 100"),
-        ("nnz > 1" + " " * 10 + "or nnz > 2" * 20, f"and {LONGEST} are allowed"),
+        ("nnz > 1" + " " * 10 + "or nnz > 2" * 20, f"and {MAX_CONDITION_LENGTH} are allowed"),
         ("nnz > 1e999", "a number that is too large"),
         ("nnz > " + "9" * 190, None),
-        ("nnz > " + "9" * 190 + " * 1e300 * 1e300", f"and {LONGEST} are allowed"),
+        ("nnz > " + "9" * 190 + " * 1e300 * 1e300", f"and {MAX_CONDITION_LENGTH} are allowed"),
     ],
 )
 def test_what_is_no_condition_is_refused_with_a_reason(text, why):
@@ -145,7 +145,7 @@ def parsed(text):
 
 @given(
     st.one_of(
-        st.text(max_size=LONGEST),
+        st.text(max_size=MAX_CONDITION_LENGTH),
         st.lists(st.sampled_from(WORDS + SIGNS), max_size=24).map(" ".join),
     )
 )
@@ -160,14 +160,14 @@ def test_any_text_is_a_condition_or_is_refused(text):
 
 
 def test_the_usual_conditions_are_conditions():
-    for text in USUAL.values():
+    for text in USUAL_CONDITIONS.values():
         condition = Condition.parse(text.format(12))
         assert not condition.holds({}, {}), "nothing is known, and so nothing holds"
 
 
 @pytest.mark.bench
 def test_a_condition_costs_less_than_20_microseconds_an_iterate():
-    watch = Watch([Condition.parse(USUAL["non-zeros cross"].format(1_000_000))])
+    watch = BreakpointWatch([Condition.parse(USUAL_CONDITIONS["non-zeros cross"].format(1_000_000))])
     iterate, seconds = Iterate(3, nnz=5, objective=1.0), []
     for _ in range(25):
         began = time.thread_time()
@@ -206,6 +206,6 @@ def test_conditions_see_iterates_that_the_trace_leaves_out(monkeypatch):
 
 def test_what_is_nested_as_deep_as_the_length_allows_neither_hangs_nor_overflows():
     limit = sys.getrecursionlimit()
-    text = "-" * (LONGEST - 5) + "nnz<1"
+    text = "-" * (MAX_CONDITION_LENGTH - 5) + "nnz<1"
     assert Condition.parse(text).holds(VALUES, {}) is True
     assert sys.getrecursionlimit() == limit

@@ -11,14 +11,14 @@ import pytest
 
 from solverscope import solvers
 from solverscope.solvers import Stopping, Trace
-from solverscope.solvers.runs.reading import read
-from solverscope.solvers.runs.segments import about_at, learn, segments
-from solverscope.solvers.runs.trace import lines
+from solverscope.solvers.traces.reading import read
+from solverscope.solvers.traces.segments import about_at, segments, update_f_stars
+from solverscope.solvers.traces.trace import lines
 from tests.solvers.helpers import HERE, Dial, binary
-from tests.solvers.runs.test_branch import assert_same, problem_for, run
+from tests.solvers.runs.test_branch import assert_same, fits, problem_for, run
 
 #: Solvers whose problem has an ℓ1, ℓ2 or ℓ1/ℓ2 penalty with a λ, and that can start from weights of another.
-TURNED = [id for id in HERE if solvers.SOLVERS[id].takes_start and problem_for(id).penalty.takes_lam]
+TURNED = [id for id in HERE if solvers.SOLVERS[id].takes_start and solvers.PENALTIES[fits(id)[2]].takes_lam]
 AT = 4
 #: Solvers that make dual variables of the weights that they start from, and weights of these.
 DUAL = {"dual-cd"}
@@ -136,9 +136,9 @@ def test_the_distance_to_the_optimum_is_measured_against_that_of_the_lambda_in_f
     ).execute()
     stars = trace.info.along(trace.iteration, "f_star")
     np.testing.assert_array_equal(stars, np.where(trace.iteration <= AT, 3.0, 2.0))
-    learn(trace, {other.key: 1.5, "another": 9.0})
+    update_f_stars(trace, {other.key: 1.5, "another": 9.0})
     np.testing.assert_array_equal(trace.info.along(np.array([AT, AT + 1]), "f_star"), [3.0, 1.5])
-    learn(trace, {problem.key: None})
+    update_f_stars(trace, {problem.key: None})
     assert np.isnan(trace.info.along(np.array([0]), "f_star")[0])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.solvers.runs.own_loop import ANYHOW, SHARE
+from solverscope.solvers.runs.own_loop import BUDGET_SHARE, COPY_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_what_is_computed_at_its_weights_takes_a_small_share_of_its_time(problem
         for _ in range(10_000):
             run.iterate(w=np.zeros(problem.size))
             now += 0.0001
-    assert 0.001 * (looked - 2) <= SHARE * 10_000 * 0.0001 + 1e-9
+    assert 0.001 * (looked - 2) <= BUDGET_SHARE * 10_000 * 0.0001 + 1e-9
     assert looked == len(run.trace) >= 5
     assert run.trace.last["cpu_seconds"] == pytest.approx(9999 * 0.0001)
 
@@ -77,7 +77,7 @@ def test_weights_are_copied_within_a_small_share_of_its_time(problem, monkeypatc
         for _ in range(1000):
             run.iterate(w=Slow(), objective=problem.at().objective)
             now += 0.01
-    assert 1 <= copies <= 1 + (SHARE * 10.0 + ANYHOW) / 0.1
+    assert 1 <= copies <= 1 + (BUDGET_SHARE * 10.0 + COPY_SECONDS) / 0.1
     assert len(run.trace) == (copies if of else 1000)
     assert run.trace.last["cpu_seconds"] <= 10.0
 

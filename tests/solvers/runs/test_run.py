@@ -9,7 +9,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.solvers import FIELDS, Ending, Interrupted, Iterate, Run, Solver, Stopping
-from solverscope.solvers.runs import run as module
+from solverscope.solvers.runs import recorder as module
 from tests.solvers.helpers import HOUSE, binary, chains, posed_to
 
 
@@ -370,7 +370,7 @@ def test_a_metric_that_cannot_be_computed_does_not_cost_the_run(monkeypatch):
 
 
 def test_test_metrics_do_not_pile_up(monkeypatch):
-    monkeypatch.setattr(module, "MEASURED", 10)
+    monkeypatch.setattr(module, "MOST_METRICS", 10)
     monkeypatch.setattr(module, "METRIC_SHARE", np.inf)
     problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam_ratio=0.05)
     trace = solvers.solve(problem, solvers.make_solver("prox-gd"), tol=0.0, max_iter=100)

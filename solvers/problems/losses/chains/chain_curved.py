@@ -1,8 +1,7 @@
-"""Forward-backward of many chains side by side, differentiated: how marginals change along a change of the
-scores.
+"""The derivative of forward-backward on many chains side by side: the change of marginals with the scores.
 
-With messages α and b scaled such that αᵀb = 1 at each token, E the exponentials of its scores over what α was
-divided by, T = exp(Λ), and β_t = E_t+1 ∘ b_t+1, marginals are α_t ∘ b_t at a token, and T ∘ α_t β_tᵀ at a
+Messages α and b are scaled such that αᵀb = 1 at each token. E has the exponentials of its scores over the
+divisor of α, T = exp(Λ), and β_t = E_t+1 ∘ b_t+1. Marginals are α_t ∘ b_t at a token, and T ∘ α_t β_tᵀ at a
 pair. Along D and ΔΛ, with Ṫ = T ∘ ΔΛ,
 
     α̇_t = α_t ∘ D_t + E_t ∘ (Tᵀα̇_t-1 + Ṫᵀα_t-1),    β̇_t-1 = β_t-1 ∘ D_t + E_t ∘ ḃ_t,    ḃ_t = Tβ̇_t + Ṫβ_t,
@@ -77,8 +76,10 @@ def forward_change(E, alpha, b, starts, forth, D, U, A, begin, end):
 
 @kernel
 def backward_change(E, alpha, b, beta, starts, back, D, U, A, R, ahead, begin, end):
-    """Write β̇ of steps ``end`` - 1 down to ``begin`` to R, zero at the end of a sequence, and the change of
-    the node marginals to D, which has that of the scores; U has Ṫβ."""
+    """Write β̇ of steps ``end`` - 1 down to ``begin`` to R, zero at the end of a sequence.
+
+    D has the change of the scores, and is overwritten with that of the node marginals; U has Ṫβ.
+    """
     m = E.shape[1]
     e, a, β, d, ȧ = E.reshape(-1), alpha.reshape(-1), beta.reshape(-1), D.reshape(-1), A.reshape(-1)
     β̇, message, ḃ = R.reshape(-1), b.reshape(-1), ahead.reshape(-1)

@@ -1,7 +1,7 @@
 """Forward-backward of one chain in log space: right for any finite scores, and many times slower.
 
 Messages are shifted at every token: sums over a long sequence would leave no digits for the marginals, which
-are differences. The work comes in runs of tokens, so that a long sequence can be stopped in between.
+are differences. The work is cut into slices of tokens, so that a run can stop within a long sequence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from solverscope.solvers.compute.jit import kernel
 
 #: Label pairs that one kernel call visits, some 20 ms.
-CHUNK = 2_000_000
+PAIRS_PER_CALL = 2_000_000
 
 
 class LogChain:
@@ -21,7 +21,7 @@ class LogChain:
 
     def __init__(self, Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> None:
         self.Z, self.transitions, self.pulse = Z, transitions, pulse
-        self._into, size = np.ascontiguousarray(transitions.T), max(1, CHUNK // Z.shape[1] ** 2)
+        self._into, size = np.ascontiguousarray(transitions.T), max(1, PAIRS_PER_CALL // Z.shape[1] ** 2)
         self._runs = [(lo, min(lo + size, Z.shape[0])) for lo in range(0, Z.shape[0], size)]
         self._alpha, log_z = np.empty(Z.shape), 0.0
         for lo, hi in self._runs:
@@ -40,8 +40,11 @@ class LogChain:
             self.pulse()
 
     def add_curved(self, D: np.ndarray, bent: np.ndarray, out: np.ndarray, pairs: np.ndarray) -> None:
-        """Add to ``out`` how the node marginals change along a change D of the scores and one ``bent`` of the
-        transitions, and to ``pairs`` how the sum of the pair marginals changes."""
+        """Add the changes of the node marginals to ``out``, and that of the sum of the pair marginals to
+        ``pairs``.
+
+        They are the derivatives along a change D of the scores and a change ``bent`` of the transitions.
+        """
         F, alpha = np.empty(self.Z.shape), self._alpha
         for lo, hi in self._runs:
             log_gains_before(alpha, self._into, D, bent, F, lo, hi)
@@ -114,8 +117,10 @@ def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
 
 @kernel
 def log_gains_before(alpha, into, D, bent, F, lo, hi):
-    """Write to F[i, c], for tokens lo to hi, the mean change of the score of the tokens up to i over label
-    sequences that have c there, but for a constant a token."""
+    """Write the mean change of the score of the tokens up to i to F[i, c], for tokens lo to hi.
+
+    The mean is over label sequences that have c at i, and is up to a constant for each token.
+    """
     m = D.shape[1]
     for i in range(lo, hi):
         for c in range(m):

@@ -1,8 +1,8 @@
 """Forward-backward of many chains side by side, with scaled messages: Zhong et al. 2014, appendix D.1.
 
-Sequences of similar length form a block, stored step by step: all first tokens, then the second tokens of
-those that have one, and so on. The longest come first, so the sequences that go on at a step are the first of
-them, and a step of all messages is one matrix product.
+Sequences of similar length form a block, stored step by step: all first tokens, then all second tokens, and
+so on. The longest sequences come first, so the sequences with a token at a step are always the first ones. A
+step of all messages is one matrix product.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from solverscope.solvers.compute.exponential import exp_in_place
 from solverscope.solvers.compute.jit import kernel
 
-from ...scores import Scores
+from ....linalg.scores import Scores
 from ..chunks import scratch
 from .chain_log import LogChain
 
@@ -39,7 +39,7 @@ class Block(NamedTuple):
     order: np.ndarray  # their places such that tokens ascend: to visit scores as they lie in memory
 
     def calls(self) -> list[tuple[int, int]]:
-        """Cut the steps into runs of at most some ``CALL_TOKENS`` tokens."""
+        """Cut the steps into consecutive slices of at most about ``CALL_TOKENS`` tokens."""
         cuts = [0]
         while cuts[-1] < self.starts.size - 1:
             nxt = int(np.searchsorted(self.starts, self.starts[cuts[-1]] + CALL_TOKENS, side="right")) - 1
@@ -47,12 +47,12 @@ class Block(NamedTuple):
         return list(pairwise(cuts))
 
     def rows_of(self, place: int) -> np.ndarray:
-        """Return where in the block the tokens of one member lie."""
+        """Return the places in the block of the tokens of one member."""
         running = np.diff(self.starts) > place
         return self.starts[:-1][running] + place
 
     def before(self) -> np.ndarray:
-        """Return, for each token from the second step on, where the token before it lies."""
+        """Return the place of the preceding token, for each token from the second step on."""
         running = np.diff(self.starts)
         return np.arange(self.starts[1], self.starts[-1]) - np.repeat(running[:-1], running[1:])
 
@@ -91,7 +91,7 @@ class Transitions:
 
 
 class Wide(NamedTuple):
-    """A member of a block that is done in log space: where its tokens lie there, and among all."""
+    """A member of a block that is computed in log space: the places of its tokens there, and among all."""
 
     places: np.ndarray
     tokens: slice
@@ -195,7 +195,7 @@ class Messages:
         for _, _, chain in self.wide:
             p = np.zeros_like(chain.transitions)
             chain.add_marginals(np.zeros_like(chain.Z), p)
-            # in log space only sums over positions are at hand: p - p² at their mean is an upper bound
+            # in log space only sums over positions are available: p - p² at their mean is an upper bound
             out += p * (1.0 - p / max(len(chain.Z) - 1, 1))
         return out
 
@@ -269,10 +269,12 @@ def add_losses(logs, tops, own, starts, labels, transitions, top, losses):
 
 @kernel
 def backward(E, alpha, starts, back, beta, b, P, begin, end):
-    """Write node marginals P of steps ``end`` - 1 down to ``begin``, and at each token the β that pairs it
-    with the next one of its sequence, zero at its end; E has been divided by the sums of the forward
-    messages, so that alphaᵀb = 1 at each token. Steps are worked on as one long array: rows are too short for
-    good loops."""
+    """Write node marginals P of steps ``end`` - 1 down to ``begin``, and the β of each token.
+
+    β pairs a token with the next one of its sequence, and is zero at the end of the sequence. E has been
+    divided by the sums of the forward messages, so that alphaᵀb = 1 at each token. Steps are processed as one
+    long array: rows are too short for good loops.
+    """
     m = E.shape[1]
     e, a, β, ahead, p = E.reshape(-1), alpha.reshape(-1), beta.reshape(-1), b.reshape(-1), P.reshape(-1)
     for t in range(end - 1, begin - 1, -1):

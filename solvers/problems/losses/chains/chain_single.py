@@ -19,7 +19,7 @@ class ChainTerm(NamedTuple):
 
 @inlined
 def shift_rows(Z, wide, E, tops):
-    """Write row maxima of Z to ``tops`` and exp(Z minus them) to E; tell whether a row spreads beyond SAFE
+    """Write row maxima of Z to ``tops`` and exp(Z minus them) to E; return whether a row spreads beyond SAFE
     (or ``wide`` already)."""
     for i in range(Z.shape[0]):
         high, low = Z[i, 0], Z[i, 0]
@@ -89,7 +89,7 @@ def marginals(E, tops, forth, back, alpha, beta, G):
 
 @inlined
 def ends_residual(G, G_tail):
-    """Write the residual of the transitions from the begin state and to the end state, if there are such."""
+    """Write the residual of the transitions from the begin state and to the end state, if there are any."""
     n, m = G.shape
     if G_tail.size > m * m:
         for c in range(m):

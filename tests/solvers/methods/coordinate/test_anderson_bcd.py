@@ -7,13 +7,13 @@ import pytest
 
 from solverscope import solvers
 from solverscope.solvers.methods.coordinate.anderson_bcd import extrapolated
-from solverscope.solvers.parts.rules import RULES
 from solverscope.solvers.problems.lipschitz import block_constants
-from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, problem_of
+from solverscope.solvers.working_sets.rules import RULES
+from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, kind_for, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import LOSSES, minimum
 
-KINDS = {loss: "multiclass" if "multiclass" in solvers.LOSSES[loss].kinds else "binary" for loss in LOSSES}
+KINDS = {loss: kind_for(loss) for loss in LOSSES if solvers.Trait.LIPSCHITZ in solvers.LOSSES[loss].traits}
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
@@ -52,7 +52,7 @@ def test_points_that_stand_still_are_not_combined():
 
 
 @pytest.mark.parametrize("penalty", ["elastic-net", "l1-l2", "sparse-group", "l1-linf"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", KINDS)
 def test_an_iterate_without_extrapolation_is_so_many_cyclic_passes(loss, penalty):
     data = MAKERS[KINDS[loss]](n=40, d=6)
     problem = problem_of(data, loss, penalty)
@@ -109,7 +109,7 @@ def test_the_optimum_and_support_are_those_of_liblinear(rule):
 
 
 @pytest.mark.parametrize("penalty", ["l1", "elastic-net", "l1-l2", "sparse-group"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", KINDS)
 @pytest.mark.parametrize("rule", ["growing", "growing-dual", "gap-safe"])
 def test_the_minimum_is_that_of_a_convex_program_and_the_gap_proves_it(loss, penalty, rule):
     data = MAKERS[KINDS[loss]](n=30, d=8)
@@ -120,6 +120,6 @@ def test_the_minimum_is_that_of_a_convex_program_and_the_gap_proves_it(loss, pen
     assert oracle.objective(trace.w) == pytest.approx(oracle.objective(best), rel=1e-12)
     np.testing.assert_array_equal(trace.w != 0.0, best != 0.0)
     gaps = trace.dual_gap[~np.isnan(trace.dual_gap)]
-    assert (gaps.size > 0) == RULES[rule].spheres
+    assert (gaps.size > 0) == RULES[rule].needs_safe_ball
     if gaps.size:
         assert gaps[-1] <= 1e-8 * trace.result["objective"]

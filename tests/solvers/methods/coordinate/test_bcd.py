@@ -12,7 +12,8 @@ from solverscope.solvers.problems.lipschitz import block_constants
 from tests.solvers.helpers import MAKERS, dense_of, losses_with, problem_of
 from tests.solvers.oracles import LOSSES, Oracle
 
-PAIRS = losses_with(Trait.ROWS)
+PAIRS = losses_with(Trait.ROW_KERNELS)
+LIPSCHITZ = losses_with(Trait.ROW_KERNELS, Trait.LIPSCHITZ)
 PENALTIES = ["elastic-net", "l1-l2", "sparse-group", "l1-linf"]
 
 
@@ -28,7 +29,7 @@ def passes(solver, problem, n, **params):
     return [(it, it.w.copy()) for it in found]
 
 
-@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+@pytest.mark.parametrize(("kind", "loss"), LIPSCHITZ)
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_a_random_pass_is_algorithm_2_row_by_row(kind, loss, penalty):
     """With Lipschitz constants, in the order drawn."""
@@ -78,7 +79,7 @@ def test_a_cyclic_pass_searches_with_the_second_derivatives(penalty):
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)
 def test_the_objective_never_rises(kind, loss):
     problem, _ = with_oracle(kind, loss)
-    for solver in ("bcd-ls", "bcd-cst"):
+    for solver in ("bcd-ls", "bcd-cst") if (kind, loss) in LIPSCHITZ else ("bcd-ls",):
         values = [it.objective for it, _ in passes(solver, problem, 30)]
         assert all(b <= a + 1e-13 * a for a, b in itertools.pairwise(values))
 
@@ -201,7 +202,7 @@ def test_a_run_counts_the_entries_it_touches():
 
 
 def test_losses_that_do_not_fit_are_told_why():
-    reason = "needs a loss of single rows of scores that compiled kernels can take"
+    reason = "needs a loss with compiled kernels for single rows of scores"
     assert solvers.why_not_solver("bcd-ls", "chain-crf", "l1-l2") == reason
-    bounded = "a loss whose gradient is Lipschitz"
+    bounded = "a loss with a Lipschitz gradient"
     assert solvers.why_not_solver("bcd-cst", "chain-crf", "l1-l2") == f"{reason} and {bounded}"

@@ -38,7 +38,7 @@ def test_the_objective_never_rises(kind):
 def test_a_long_sweep_is_shown_in_parts_that_change_no_step(kind, monkeypatch):
     problem = problem_of(kind, storage="sparse", lam_ratio=0.05)
     whole = list(iterates(problem, 2))
-    monkeypatch.setattr(module, "PART", whole[0].size // 2)
+    monkeypatch.setattr(module, "SCORES_PER_ITERATE", whole[0].size // 2)
     parts = list(iterates(problem, 60))
     assert len(parts) > len(whole)
     place = 0

@@ -67,8 +67,8 @@ def test_shrinking_leaves_variables_out_and_brings_all_back():
 @pytest.mark.parametrize("n", [2, 50, 203])
 def test_neighbours_together_are_all_visited_once_a_pass(n, monkeypatch):
     """Rows that share no feature: one pass over all solves for each variable."""
-    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.CACHE", 0)
-    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.NEAR", 100)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.CACHE_BYTES", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.GROUP_BYTES", 100)
     y = np.where(np.arange(n) % 2, 1, -1)
     problem = solvers.make_problem(np.eye(n), y, loss="binary-hinge", penalty="l2", lam=0.1 / n)
     for seed in range(5):
@@ -78,7 +78,7 @@ def test_neighbours_together_are_all_visited_once_a_pass(n, monkeypatch):
 
 
 def test_neighbours_together_reach_the_same_optimum_by_other_iterates(monkeypatch):
-    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.CACHE", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.CACHE_BYTES", 0)
     data = binary(n=400, seed=2)
     _, together = solved(data, "binary-hinge")
     _, apart = solved(data, "binary-hinge", neighbours=False)
@@ -91,7 +91,7 @@ def test_neighbours_together_reach_the_same_optimum_by_other_iterates(monkeypatc
 def test_rows_that_are_read_ahead_change_no_iterate(storage, monkeypatch):
     data = binary(n=203, storage=storage, seed=2)
     _, ahead = solved(data, "binary-hinge")
-    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.AHEAD", 0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.dual_cd.PREFETCHED", 0)
     _, apart = solved(data, "binary-hinge")
     np.testing.assert_array_equal(ahead.objective, apart.objective)
     np.testing.assert_array_equal(ahead.passes, apart.passes)
@@ -376,7 +376,7 @@ def test_a_run_that_a_limit_ends_hints_at_samples_that_are_long_beside_lambda(si
     trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-9, max_iter=3)
     curvature = np.median((X**2).sum(axis=1)) / (60 * lam)
     assert trace.status == "max-iter"
-    assert trace.message.startswith("3 iterations done; samples are long beside λ")
+    assert trace.message.startswith("3 iterations done; ‖x‖² is large relative to λ")
     assert f"{curvature:.2g}" in trace.message
     assert trace.message.endswith("scale the features, or take a larger λ")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.solvers.methods.coordinate.moves import Moves, least
+from solverscope.solvers.methods.coordinate.moves import RecentMoves, least
 from solverscope.solvers.problems.losses.feature_columns import ColumnData
 from tests.solvers.helpers import MAKERS, problem_of
 
@@ -14,7 +14,7 @@ from tests.solvers.helpers import MAKERS, problem_of
 def moves_for(problem, most):
     design, loss = problem.design, problem.loss
     columns = design.starts, design.edges, design.rows, design.values
-    return Moves(problem, ColumnData(loss.term, loss.labels, *columns), most)
+    return RecentMoves(problem, ColumnData(loss.term, loss.labels, *columns), most)
 
 
 def taken(moves, point, w):

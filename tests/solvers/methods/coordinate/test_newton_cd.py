@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.methods.coordinate.newton_cd import _Model
-from solverscope.solvers.methods.coordinate.newton_kernels import promised
+from solverscope.solvers.methods.coordinate.newton_cd import NewtonModel
+from solverscope.solvers.methods.coordinate.newton_kernels import predicted_decrease
 from solverscope.solvers.methods.working_sets import Selection
-from solverscope.solvers.parts.rules import RULES
+from solverscope.solvers.working_sets.rules import RULES
 from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, dense_of, problem_of
 from tests.solvers.oracles import PENALTIES as SHARES
 from tests.solvers.oracles import Oracle, row_violation
@@ -29,9 +29,9 @@ def modelled(kind, penalty, storage="dense", **params):
     w[::3] = 0.0
     point = problem.at(w)
     selection = Selection(RULES["none"](), problem, 1e-12, rows=problem.design.n_outputs > 1)
-    model, look = _Model(solver, problem), selection.look(point)
+    model, state = NewtonModel(solver, problem), selection.choose(point)
     oracle = Oracle(data, data.loss, penalty, problem.lam or 0.0, problem.average)
-    return problem, oracle, w, model.solve(point, look), model
+    return problem, oracle, w, model.solve(point, state), model
 
 
 @pytest.mark.parametrize("storage", ["dense", "binary"])
@@ -67,11 +67,13 @@ def test_sweeps_of_one_call_are_those_of_a_call_each(kind, monkeypatch):
     together = solvers.solve(problem, solver, tol=1e-9)
     assert together.inner_iterations.max() > 3
     for entries in (1, problem.design.nnz * problem.design.n_outputs):
-        monkeypatch.setattr("solverscope.solvers.methods.coordinate.newton_cd.CHUNK", entries)
+        monkeypatch.setattr(
+            "solverscope.solvers.methods.coordinate.newton_cd.NEWTON_ENTRIES_PER_CALL", entries
+        )
         alone = solvers.solve(problem, solver, tol=1e-9)
         np.testing.assert_array_equal(alone.inner_iterations, together.inner_iterations)
         np.testing.assert_array_equal(alone.objective, together.objective)
-    monkeypatch.setattr("solverscope.solvers.methods.coordinate.newton_cd.CHEAP", 100.0)
+    monkeypatch.setattr("solverscope.solvers.methods.coordinate.newton_cd.CHEAP_READS", 100.0)
     strict = solvers.solve(problem, solver, tol=1e-9)
     assert strict.inner_iterations.sum() / len(strict) > together.inner_iterations.sum() / len(together)
     assert len(strict) <= len(together)
@@ -84,7 +86,7 @@ def test_what_a_direction_promises_is_the_slope_and_the_change_of_the_kinks(pena
     w, g, d = (rng.normal(size=problem.size) * (rng.random(problem.size) < 0.6) for _ in range(3))
     ridge = problem.penalty.ridge
     kinks = [problem.penalty.value(v) - 0.5 * ridge * (v @ v) for v in (w, w + d)]
-    found = promised(*(v.reshape(-1, m) for v in (w, g, d)), *problem.penalty.row_norms)
+    found = predicted_decrease(*(v.reshape(-1, m) for v in (w, g, d)), *problem.penalty.row_norms)
     assert found == pytest.approx(g @ d + kinks[1] - kinks[0], abs=1e-12)
 
 
@@ -197,8 +199,8 @@ def test_of_chains_the_model_takes_tokens_for_samples_and_transitions_one_by_one
     w[::3] = 0.0
     point, m = problem.at(w), 3
     selection = Selection(RULES["none"](), problem, 1e-12, rows=True)
-    model = _Model(solvers.make_solver("newton-cd", rule="none", inner=1e-9, max_inner=5_000), problem)
-    d = model.solve(point, selection.look(point))
+    model = NewtonModel(solvers.make_solver("newton-cd", rule="none", inner=1e-9, max_inner=5_000), problem)
+    d = model.solve(point, selection.choose(point))
     X, body = dense_of(data.train.X), problem.design.n_features * m
     P = point.residual.Z + np.eye(m)[data.train.y]
     bent = [np.einsum("t,tcd,d->tc", x, [np.diag(p) - np.outer(p, p) for p in P], v)

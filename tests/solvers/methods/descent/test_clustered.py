@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from solverscope import datasets, solvers
 from solverscope.solvers.methods.descent.clustered import Clustered
 from solverscope.solvers.problems.coarse import coarse_problem
-from solverscope.solvers.problems.problem import FEW
+from solverscope.solvers.problems.problem import TINY_INSTANCES
 from tests.solvers.helpers import MAKERS, binary
 
 IDS = ("clustered-lbfgs", "clustered-bfgs")
@@ -266,14 +266,14 @@ def test_no_rounds_are_plain_lbfgs():
 
 def test_a_rehearsal_gets_to_a_coarse_step_within_four_iterates():
     """So the kernels of all phases are compiled, or loaded, before a run begins."""
-    solver = solvers.make_solver("clustered-lbfgs").rehearsal()
+    solver = solvers.make_solver("clustered-lbfgs").warm_up_solver()
     assert isinstance(solver, Clustered)
     phases = [it.phase for it in itertools.islice(solver.iterate(cancer().tiny()), 4)]
     assert phases == ["fine", "fine", "cluster", "coarse"]
 
 
 def test_a_run_rehearses_before_its_clock_starts(monkeypatch):
-    """The kernels of the coarse phase are met in the warm-up, by a rehearsal on a few instances."""
+    """The kernels of the coarse phase are met in the warm-up, by a run on a few instances."""
     met = []
 
     def coarse(problem, *rest, **options):
@@ -282,5 +282,5 @@ def test_a_run_rehearses_before_its_clock_starts(monkeypatch):
 
     monkeypatch.setattr("solverscope.solvers.methods.descent.clustered.coarse_problem", coarse)
     trace = solvers.solve(cancer(), solvers.make_solver("clustered-lbfgs"), max_iter=2)
-    assert met == [FEW]
+    assert met == [TINY_INSTANCES]
     assert len(trace) == 3

@@ -7,22 +7,20 @@ import pytest
 
 from solverscope import solvers
 from solverscope.solvers import Ending
-from solverscope.solvers.methods.descent.loop import Descent, each
-from solverscope.solvers.methods.descent.progress import Progress
+from solverscope.solvers.curvature.direction import Direction
+from solverscope.solvers.curvature.inverse import DenseInverse, Identity
+from solverscope.solvers.curvature.memory import PairMemory
+from solverscope.solvers.methods.descent.loop import Descent, record_iterates
+from solverscope.solvers.methods.descent.progress import DescentProgress
 from solverscope.solvers.methods.descent.rules import (
-    Armijo,
     DirectionFinding,
-    Exact,
     NonsmoothStop,
     SmoothStop,
     Subgradients,
-    Wolfe,
     one_subgradient,
 )
-from solverscope.solvers.parts.direction import Direction
-from solverscope.solvers.parts.inverse import DenseInverse, Identity
-from solverscope.solvers.parts.linesearch import Found, Search, unsearched
-from solverscope.solvers.parts.memory import PairMemory
+from solverscope.solvers.search.line_search import Armijo, Exact, Wolfe
+from solverscope.solvers.search.outcome import SearchLog, SearchResult, without_search
 from tests.solvers.helpers import binary, multiclass
 
 
@@ -40,12 +38,12 @@ def outcome(generator, ended):
 
 
 def visited(problem, descent, B, n=12):
-    """Weights at the first visits, and what the last of them is."""
-    visits = descent.visits(problem.at(), B, Progress(problem.penalty.ridge))
+    """Weights at the first iterates, and what the last of them is."""
+    iterates = descent.iterates(problem.at(), B, DescentProgress(problem.penalty.ridge))
     weights = []
-    for visit in itertools.islice(visits, n):
-        weights.append(visit.here.point.w.copy())
-    return weights, visit
+    for iterate in itertools.islice(iterates, n):
+        weights.append(iterate.here.point.w.copy())
+    return weights, iterate
 
 
 @pytest.mark.parametrize(
@@ -86,8 +84,8 @@ def test_a_composition_that_no_solver_has_descends():
     """Algorithm 2 with a full matrix, by Armijo's rule."""
     problem = hinge()
     descent = Descent(DirectionFinding(), Armijo(), NonsmoothStop())
-    visits = descent.visits(problem.at(), DenseInverse(problem.size, h=1e-8), Progress(0.05))
-    values = [visit.here.point.objective for visit in itertools.islice(visits, 15)]
+    iterates = descent.iterates(problem.at(), DenseInverse(problem.size, h=1e-8), DescentProgress(0.05))
+    values = [iterate.here.point.objective for iterate in itertools.islice(iterates, 15)]
     assert len(values) > 8
     assert values == sorted(values, reverse=True)
 
@@ -109,19 +107,21 @@ def test_each_part_can_be_ones_own():
             raise AssertionError("a step without a search is always found")
 
     def fixed(line, first):
-        return line.armijo(line.slope(), beta=0.5, sigma=0.0)._replace(kind="fixed")
+        return line.armijo(line.slope(), Armijo(sigma=0.0))._replace(kind="fixed")
 
     problem = smooth()
-    visits = Descent(largest_entry, fixed, AfterThree()).visits(problem.at(), Identity(), Progress(0.0))
+    iterates = Descent(largest_entry, fixed, AfterThree()).iterates(
+        problem.at(), Identity(), DescentProgress(0.0)
+    )
     values, kinds = [], []
 
-    def record(visit):
-        values.append(visit.here.point.objective)
-        kinds.append(visit.found and visit.found.kind)
-        return visit
+    def record(iterate):
+        values.append(iterate.here.point.objective)
+        kinds.append(iterate.found and iterate.found.kind)
+        return iterate
 
     ended = []
-    list(outcome(each(visits, record), ended))
+    list(outcome(record_iterates(iterates, record), ended))
     assert ended == [Ending("stopped", "three")]
     assert values == sorted(values, reverse=True)
     assert set(kinds[1:]) == {"fixed"}
@@ -130,11 +130,11 @@ def test_each_part_can_be_ones_own():
 def test_a_step_of_length_one_is_taken_once_and_from_zero_alone():
     problem = hinge()
     descent = Descent(one_subgradient, Wolfe(), NonsmoothStop(), unit_first_step=True)
-    visits = descent.visits(problem.at(), Identity(), Progress(0.05))
-    next(visits)
-    assert next(visits).found.kind == unsearched(None).kind
+    iterates = descent.iterates(problem.at(), Identity(), DescentProgress(0.05))
+    next(iterates)
+    assert next(iterates).found.kind == without_search(None).kind
     w = np.random.default_rng(0).normal(size=problem.size)
-    elsewhere = descent.visits(problem.at(w), Identity(), Progress(0.05))
+    elsewhere = descent.iterates(problem.at(w), Identity(), DescentProgress(0.05))
     next(elsewhere)
     assert next(elsewhere).found.kind == "wolfe"
 
@@ -145,13 +145,13 @@ def test_where_no_step_is_found_the_pairs_are_given_up_and_the_gradient_is_tried
     def fails_the_third_time(line, first):
         searched.append(line.d.copy())
         if len(searched) == 3:
-            return Found(line.point, 0.0, Search(line.point.objective, line.d), 7)
-        return line.armijo(line.slope(), beta=0.5, sigma=1e-4)
+            return SearchResult(line.point, 0.0, SearchLog(line.point.objective, line.d), 7)
+        return line.armijo(line.slope(), Armijo())
 
     descent = Descent(one_subgradient, fails_the_third_time, SmoothStop(), restarts=True)
-    visits = list(itertools.islice(descent.visits(problem.at(), B, Progress(1e-2)), 4))
+    iterates = list(itertools.islice(descent.iterates(problem.at(), B, DescentProgress(1e-2)), 4))
     assert len(searched) == 4
-    np.testing.assert_array_equal(searched[3], -visits[2].here.g)
-    assert visits[3].events == ("memory-cleared",)
-    assert visits[3].found.trials > 7
+    np.testing.assert_array_equal(searched[3], -iterates[2].here.g)
+    assert iterates[3].events == ("memory-cleared",)
+    assert iterates[3].found.trials > 7
     assert len(B) == 1

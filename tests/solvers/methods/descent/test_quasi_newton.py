@@ -139,5 +139,5 @@ def test_what_fits_is_derived():
     for id in FAMILY:
         assert solvers.why_not_solver(id, "logistic", "none") is None
         assert solvers.why_not_solver(id, "binary-hinge", "l2") is None
-        assert solvers.why_not_solver(id, "logistic", "l1") == "needs a penalty without kinks"
-        assert "needs a penalty without kinks" in solvers.why_not_solver(id, "logistic", "elastic-net")
+        assert solvers.why_not_solver(id, "logistic", "l1") == "needs a smooth penalty"
+        assert "needs a smooth penalty" in solvers.why_not_solver(id, "logistic", "elastic-net")

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from solverscope import solvers
 from solverscope.solvers.declare import Trait
 from solverscope.solvers.problems.certificates.sphere import Bends, dual_point, gap_and_radius, why_no_sphere
-from tests.solvers.helpers import MAKERS, dense_of, problem_of
+from tests.solvers.helpers import MAKERS, dense_of, kind_for, problem_of
 from tests.solvers.oracles import LOSSES, Oracle
 from tests.solvers.smooth_programs import LOSSES as PROGRAMS
 from tests.solvers.smooth_programs import minimum
 
-KINDS = {loss: "multiclass" if "multiclass" in solvers.LOSSES[loss].kinds else "binary" for loss in PROGRAMS}
+KINDS = {loss: kind_for(loss) for loss in PROGRAMS if solvers.Trait.LIPSCHITZ in solvers.LOSSES[loss].traits}
 PENALTIES = ["l1", "elastic-net", "l1-l2", "sparse-group"]
 LIMITS = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -23,7 +23,7 @@ LIMITS = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 @functools.lru_cache(maxsize=64)
 def solved(loss, penalty, seed, ratio, average=True):
     """A small problem, its formula, and w* by another program."""
-    data = MAKERS[KINDS[loss]](n=30, d=8, seed=seed, **({} if KINDS[loss] == "binary" else {"m": 3}))
+    data = MAKERS[KINDS[loss]](n=30, d=8, seed=seed, **({"m": 3} if KINDS[loss] == "multiclass" else {}))
     problem = problem_of(data, loss, penalty, lam_ratio=ratio, average=average)
     oracle = Oracle(data, loss, penalty, problem.lam, problem.average)
     w = minimum(oracle)
@@ -56,7 +56,7 @@ def check(loss, penalty, seed, ratio, where, noise):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", PROGRAMS)
+@pytest.mark.parametrize("loss", KINDS)
 @pytest.mark.parametrize(("where", "noise"), [(0.0, 0.0), (1.0, 0.0), (0.9, 0.01), (1.0, 1.0)])
 def test_the_gradient_at_the_optimum_is_within_reach(loss, penalty, where, noise):
     check(loss, penalty, 0, 0.2, where, noise)
@@ -64,7 +64,7 @@ def test_the_gradient_at_the_optimum_is_within_reach(loss, penalty, where, noise
 
 @pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", PROGRAMS)
+@pytest.mark.parametrize("loss", KINDS)
 @settings(max_examples=25, **LIMITS)
 @given(
     seed=st.integers(0, 200),
@@ -77,7 +77,7 @@ def test_the_gradient_at_any_optimum_is_within_reach(loss, penalty, seed, ratio,
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", PROGRAMS)
+@pytest.mark.parametrize("loss", KINDS)
 @pytest.mark.parametrize("factor", [1e-8, 1e-3, 1.0, 1e3, 1e8])
 def test_the_dual_is_feasible_and_below_f_at_every_scale(loss, penalty, factor):
     """X times a factor with λ times it is the same problem in other units; with a ridge it is another."""
@@ -97,7 +97,7 @@ def test_the_dual_is_feasible_and_below_f_at_every_scale(loss, penalty, factor):
         assert ball(problem, problem.at(found.w))[1] <= 1e-6 * found.result["objective"]
 
 
-@pytest.mark.parametrize("loss", PROGRAMS)
+@pytest.mark.parametrize("loss", KINDS)
 def test_curvature_bounds_what_the_loss_bends(loss):
     """κ against finite differences of the residual in NumPy: without it the ball would be too small."""
     data = MAKERS[KINDS[loss]](n=20, d=4)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from solverscope.solvers.linalg.scores import Scores
 from solverscope.solvers.problems.losses.binary import Logistic
-from solverscope.solvers.problems.scores import Scores
 from tests.solvers import oracles
 from tests.solvers.helpers import Data, Part
 

@@ -8,9 +8,9 @@ from scipy.special import logsumexp
 
 from solverscope.datasets.metrics import entity_f1
 from solverscope.solvers.compute.team import Team
+from solverscope.solvers.linalg.scores import Scores
 from solverscope.solvers.problems.losses.chains import chain_packed as module
 from solverscope.solvers.problems.losses.crf import ChainCRF
-from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import Part
 
 SIZES = (1.0, 10.0, 1e3, 1e4)

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from solverscope import solvers
+from solverscope.solvers.linalg.scores import Scores
 from solverscope.solvers.problems.losses.instances import residual_of
-from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import chains, compiled
 from tests.solvers.problems.losses.test_crf import enumerate_sequences, problem
 

@@ -12,7 +12,7 @@ from tests.solvers.helpers import MAKERS, compiled, dense_of, losses_with
 row_derivatives = compiled(score_rows.row_derivatives)
 column_pass = compiled(feature_columns.column_pass)
 
-PAIRS = losses_with(Trait.ROWS)
+PAIRS = losses_with(Trait.ROW_KERNELS)
 
 
 class Columns:
@@ -44,7 +44,7 @@ class Columns:
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr("solverscope.solvers.problems.products.storage.SLAB", 1024)
+    monkeypatch.setattr("solverscope.solvers.linalg.storage.SLAB_BYTES", 1024)
 
 
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)

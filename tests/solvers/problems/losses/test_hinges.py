@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from solverscope import solvers
-from solverscope.solvers.problems.scores import Scores
+from solverscope.solvers.linalg.scores import Scores
 
 M = 4
 MATRIX = "0,1,2,3;1,0,1,2;2,1,0,1;1,1,4,0"

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from solverscope import solvers
 from solverscope.solvers.compute.team import Team
-from solverscope.solvers.problems.scores import Scores
+from solverscope.solvers.linalg.scores import Scores
 from tests.solvers import oracles
 from tests.solvers.helpers import MAKERS, losses_with
 
@@ -163,8 +163,13 @@ def test_the_product_with_the_hessian_is_a_difference_of_the_formulas_residuals(
         np.testing.assert_allclose(found.tail, (up_tail - down_tail) / 2e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("size", [1.0, 30.0, 1e3, 1e5])
-@pytest.mark.parametrize(("kind", "loss"), CURVED)
+#: exp z is the curvature of Poisson's loss: it overflows at scores of 710.
+SIZED = [
+    (*pair, size) for pair in CURVED for size in (1.0, 30.0, 1e3, 1e5) if pair[1] != "poisson" or size < 700
+]
+
+
+@pytest.mark.parametrize(("kind", "loss", "size"), SIZED)
 def test_the_hessian_is_symmetric_and_positive_semidefinite(kind, loss, size):
     _, _, at, (one, other), product = curved(kind, loss, size)
     for delta in (one, other, at):

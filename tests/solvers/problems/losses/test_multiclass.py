@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+from solverscope.solvers.linalg.scores import Scores
 from solverscope.solvers.problems.losses.multiclass import MulticlassLogistic
-from solverscope.solvers.problems.scores import Scores
 from tests.solvers import oracles
 from tests.solvers.helpers import Data, Part
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.problems.scores import Scores
+from solverscope.solvers.linalg.scores import Scores
 from tests.solvers.helpers import binary
 
 pytestmark = pytest.mark.usefixtures("registries")
@@ -23,7 +23,7 @@ NEAR = "owl-qn-star"
 class Huber(solvers.Loss):
     """The hinge, rounded off over ``width`` below the margin."""
 
-    id, name, summary = "huber", "Huberized hinge", "for a test"
+    id, name, summary = "plugged-huber", "Huberized hinge", "for a test"
     kinds, traits, average = ("binary",), solvers.Trait.SMOOTH, True
     width: float = solvers.param(0.5, "width of the rounding", low=0.0, open_low=True)
 
@@ -63,8 +63,8 @@ class BoundHinge(BoundHuber):
 
 def test_it_works_with_every_solver_that_goes_by_gradients_and_they_agree():
     solvers.register(Huber)
-    assert set(solvers.compatible("huber", "l1")) == {*BY_GRADIENTS, NEAR}
-    problem = solvers.make_problem(binary(), loss="huber", lam_ratio=0.1, loss_params={"width": 0.8})
+    assert set(solvers.compatible("plugged-huber", "l1")) == {*BY_GRADIENTS, NEAR}
+    problem = solvers.make_problem(binary(), loss="plugged-huber", lam_ratio=0.1, loss_params={"width": 0.8})
     traces = [solvers.solve(problem, solvers.make_solver(id), tol=1e-7) for id in sorted(BY_GRADIENTS)]
     assert {trace.status for trace in traces} == {"converged"}
     objectives = [trace.result["objective"] for trace in traces]
@@ -75,16 +75,17 @@ def test_it_works_with_every_solver_that_goes_by_gradients_and_they_agree():
 
 def test_solvers_with_the_loss_in_a_kernel_are_refused_with_the_reason():
     solvers.register(Huber)
-    assert "single rows of scores" in solvers.why_not_solver("bcd-ls", "huber", "l1")
-    assert "one at a time" in solvers.why_not_solver("sgd-l1", "huber", "l1")
+    assert "single rows of scores" in solvers.why_not_solver("bcd-ls", "plugged-huber", "l1")
+    assert "single instances" in solvers.why_not_solver("sgd-l1", "plugged-huber", "l1")
 
 
-@pytest.mark.parametrize("trait", [solvers.Trait.SAMPLES, solvers.Trait.ROWS])
+@pytest.mark.parametrize("trait", [solvers.Trait.INSTANCE_KERNELS, solvers.Trait.ROW_KERNELS])
 def test_traits_that_need_a_compiled_loss_are_refused_of_one_that_is_no_loss_of_margins(trait):
     offers = {"traits": solvers.Trait.SMOOTH | trait}
+    left_out = "leave Trait.INSTANCE_KERNELS and Trait.ROW_KERNELS out of its traits"
     for base in (Huber, solvers.LOSSES["multiclass-logistic"]):
         mine = make_dataclass("Mine", [], bases=(base,), namespace={"id": "mine", **offers}, frozen=True)
-        with pytest.raises(ValueError, match=r"Mine .* leave Trait.SAMPLES and Trait.ROWS out of its traits"):
+        with pytest.raises(ValueError, match=f"Mine .* {left_out}"):
             solvers.register(mine)
     assert "mine" not in solvers.LOSSES
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.problems.scores import Scores
+from solverscope.solvers.linalg.scores import Scores
 from tests.solvers.helpers import binary, dense_of
 
 WIDTHS = [1e-3, 0.5, 3.0]

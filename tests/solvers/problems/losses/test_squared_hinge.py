@@ -15,7 +15,7 @@ from tests.solvers.oracles import LOSSES
 row_derivatives = compiled(score_rows.row_derivatives)
 
 PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
-ROWS = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.ROWS]
+ROWS = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.ROW_KERNELS]
 #: Losses whose second derivative, where they are linear, is an upper bound of what it is nearby.
 LINEAR = ("smoothed-binary-hinge",)
 BOUNDED = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.LIPSCHITZ]

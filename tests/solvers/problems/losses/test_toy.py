@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solverscope import datasets, solvers
+from solverscope.solvers.search.line_search import Exact
 from tests.solvers.helpers import slopes_after
 
 FORMULAS = {
@@ -69,7 +70,7 @@ def test_subgradients_are_extreme_points_and_support_the_function(id):
         point = f.at(w)
         loss, delta = f.loss, f.line(point, rng.normal(size=2)).delta
         extreme, sup = loss.random_subgradient(point.scores, rng), loss.subgradient_sup(point.scores, delta)
-        for g in (point.gradient(), point.pulled_back(extreme), point.pulled_back(sup)):
+        for g in (point.gradient(), point.adjoint_gradient(extreme), point.adjoint_gradient(sup)):
             for other in rng.integers(-4, 5, (20, 2)) / 2.0:
                 assert formula(*other) >= point.objective + g @ (other - w) - 1e-12
 
@@ -109,13 +110,13 @@ def test_rays_that_fall_for_ever_are_told_from_those_that_end():
     down = f.line(f.at(np.array([0.0, -4.0])), np.array([0.0, -1.25]))
     assert down.exact().t == np.inf
     kinks = f.line(f.at(np.array([3.0, 5.0])), np.array([-0.6, -1.8]))
-    assert kinks.exact(unbounded="ray").t == np.inf or slopes_after(kinks.breakpoints())[-1] >= 0.0
+    assert kinks.exact().t == np.inf or slopes_after(kinks.breakpoints())[-1] >= 0.0
     g = problem("toy-wolfe")
     ray = g.line(g.at(np.array([1.0, 2.0])), np.array([-3.0, -1.0]))
     marks = ray.breakpoints()
     np.testing.assert_allclose(marks.t, [2.0])
     assert ray.exact().t == np.inf
-    found = ray.exact(unbounded="last-kink")
+    found = ray.exact(Exact(to_last_kink=True))
     np.testing.assert_allclose(found.point.w, [-5.0, 0.0], atol=1e-14)
     assert found.t == marks.t[0]
 

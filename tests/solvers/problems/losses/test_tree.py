@@ -3,8 +3,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from solverscope.solvers.linalg.scores import Scores
 from solverscope.solvers.problems.losses.tree import TreeSoftmax
-from solverscope.solvers.problems.scores import Scores
 from tests.solvers import oracles
 from tests.solvers.helpers import LEAVES, PARENTS, Part, trees
 

@@ -7,8 +7,8 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.solvers import declare
-from solverscope.solvers.problems.arrays import from_arrays
-from solverscope.solvers.problems.shards.sharded import FEW
+from solverscope.solvers.linalg.arrays import from_arrays
+from solverscope.solvers.problems.shards.sharded import FEW_BREAKPOINTS
 from tests.solvers.helpers import binary
 
 PROBLEMS = {
@@ -20,24 +20,24 @@ PROBLEMS = {
 }
 
 
-def made(loss: str, count: int | None) -> tuple[solvers.Problem, solvers.LocalCrew | None]:
+def made(loss: str, count: int | None) -> tuple[solvers.Problem, solvers.LocalWorkerPool | None]:
     """A problem, on so many shards."""
     id, options, how, _ = PROBLEMS[loss]
     data = datasets.load(id, **options)
-    crew = None
+    pool = None
     if count is not None:
-        crew = solvers.LocalCrew(
+        pool = solvers.LocalWorkerPool(
             [solvers.Shard.of(data, solvers.LOSSES[loss](), k, count) for k in range(count)]
         )
-    return solvers.make_problem(data, loss=loss, crew=crew, **how), crew
+    return solvers.make_problem(data, loss=loss, workers=pool, **how), pool
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_arrays_have_the_same_key_on_shards(storage):
     part = binary(storage=storage).train
     data = from_arrays(part.X, part.y, None, None, ("binary",))
-    crew = solvers.LocalCrew([solvers.Shard(part.X, solvers.LOSSES["logistic"]().bind(data.train, 2))])
-    whole, problem = (solvers.make_problem(data, loss="logistic", lam=0.1, crew=c) for c in (None, crew))
+    pool = solvers.LocalWorkerPool([solvers.Shard(part.X, solvers.LOSSES["logistic"]().bind(data.train, 2))])
+    whole, problem = (solvers.make_problem(data, loss="logistic", lam=0.1, workers=c) for c in (None, pool))
     assert problem.key == whole.key
 
 
@@ -80,20 +80,22 @@ def test_objective_gradient_and_line_are_those_of_the_whole(loss, count):
 @pytest.mark.parametrize("loss", ["binary-hinge", "multiclass-hinge"])
 def test_an_exact_search_lands_where_that_of_the_whole_does(loss, count):
     whole, _ = made(loss, None)
-    problem, crew = made(loss, count)
+    problem, pool = made(loss, count)
     rng = np.random.default_rng(1)
     for trial in range(5):
         w = 0.05 * trial * rng.standard_normal(whole.size)
         lines = [p.line(p.at(w), -p.at(w).gradient()) for p in (whole, problem)]
         kinks = lines[0].breakpoints().t.size
-        before = crew.moved
+        before = pool.moved
         found, other = (line.exact() for line in lines)
         assert other.t == pytest.approx(found.t, rel=1e-9)
         assert other.point.objective == pytest.approx(found.point.objective, rel=1e-10)
         assert other.search.segment == pytest.approx(found.search.segment, rel=1e-9)
-        if count == 1 and kinks > 4 * FEW:
+        if count == 1 and kinks > 4 * FEW_BREAKPOINTS:
             gradients = 8 * 4 * whole.size
-            assert crew.moved - before < gradients + 16 * 4 * FEW + 2000, "not all breakpoints come over"
+            assert pool.moved - before < gradients + 16 * 4 * FEW_BREAKPOINTS + 2000, (
+                "not all breakpoints come over"
+            )
 
 
 def run(problem: solvers.Problem, solver: str, **limits) -> solvers.Trace:
@@ -155,30 +157,30 @@ def test_with_kinks_they_come_to_the_optimum_that_is_proved(loss):
 
 
 def test_what_goes_over_the_wire_grows_with_the_working_set_and_not_with_the_rows():
-    problem, crew = made("chain-crf", 2)
+    problem, pool = made("chain-crf", 2)
     point = problem.at(np.full(problem.size, 1e-3))
     point.gradient()
     problem.design.column_lengths()  # made of the data once
     costs = []
     for size in (10, 100, 1000):
         members = problem.design.working_set(np.arange(size))
-        before = crew.moved
+        before = pool.moved
         line = problem.line(point, np.full(size, 1e-3), members)
         assert line(0.5) != line(1.0)
         point = line.move(0.5)
         point.gradient(members)
-        costs.append(crew.moved - before)
+        costs.append(pool.moved - before)
     # to each of two shards go members of 4 bytes and weights of 8, and a gradient comes back
     assert costs == [pytest.approx(2 * (4 + 8 + 8) * size, abs=1000) for size in (10, 100, 1000)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_an_iteration_of_prox_qn_moves_some_bytes_for_each_member_of_its_working_set(count):
-    problem, crew = made("chain-crf", count)
+    problem, pool = made("chain-crf", count)
     run = solvers.Run(problem, solvers.make_solver("prox-qn"), stopping=solvers.Stopping(max_iter=30))
-    before, checked, began, size = crew.moved, 0, True, problem.size
+    before, checked, began, size = pool.moved, 0, True, problem.size
     for trace in run.steps():
-        moved, before, last = crew.moved - before, crew.moved, trace.last
+        moved, before, last = pool.moved - before, pool.moved, trace.last
         begins = last["iteration"] == 0 or "epoch-start" in last["events"]
         if not begins and not began:  # an epoch begins with a look at all weights
             checked += 1
@@ -195,51 +197,51 @@ def test_what_goes_over_the_wire_does_not_grow_with_the_rows():
     for n in (20, 80):
         data = datasets.load("digit-strings", n_samples=n)
         bare = solvers.LOSSES["chain-crf"]()
-        crew = solvers.LocalCrew([solvers.Shard.of(data, bare, k, 2) for k in range(2)])
-        problem = solvers.make_problem(data, loss="chain-crf", penalty="l1", lam=1.0, crew=crew)
+        pool = solvers.LocalWorkerPool([solvers.Shard.of(data, bare, k, 2) for k in range(2)])
+        problem = solvers.make_problem(data, loss="chain-crf", penalty="l1", lam=1.0, workers=pool)
         point, members = problem.at(np.full(problem.size, 1e-3)), problem.design.working_set(np.arange(50))
         point.gradient(members)
-        before = crew.moved
+        before = pool.moved
         line = problem.line(point, np.full(50, 1e-3), members)
         assert line(0.5) != line(1.0)
         line.move(0.5).gradient(members)
-        moved.append(crew.moved - before)
+        moved.append(pool.moved - before)
     assert moved[0] == moved[1]
 
 
 def test_a_set_that_narrows_goes_over_as_bits_and_keeps_its_columns():
-    problem, crew = made("chain-crf", 2)
+    problem, pool = made("chain-crf", 2)
     residual = problem.at(np.full(problem.size, 1e-3)).residual
     size, m = problem.design.n_features, problem.design.n_outputs
     wide = problem.design.working_set(m * np.arange(size))
     for _ in range(2):  # the second gradient makes the copies of columns
         problem.design.adjoint(residual, wide)
-    before = crew.moved
+    before = pool.moved
     narrow = wide.restrict(np.arange(size) < 100)
     problem.design.adjoint(residual, narrow)
-    assert crew.moved - before < 2 * (size / 8 + 100 * 8) + 200
-    held = [part for shard in crew.shards for part in shard.held.values() if hasattr(part, "lineage")]
+    assert pool.moved - before < 2 * (size / 8 + 100 * 8) + 200
+    held = [part for shard in pool.shards for part in shard.held.values() if hasattr(part, "lineage")]
     assert {len(part) for part in held} == {100, size}
     assert all(part.lineage.columns is not None for part in held)
 
 
 def test_a_line_search_costs_a_number_a_trial_from_each_shard():
-    problem, crew = made("logistic", 4)
+    problem, pool = made("logistic", 4)
     point = problem.at(np.full(problem.size, 1e-3))
     line = problem.line(point, -point.gradient(), problem.design.working_set())
     line(0.25)
-    before = crew.moved
+    before = pool.moved
     line(0.5)
-    assert crew.moved - before <= 4 * 8 * 10
-    assert crew.at_root < crew.moved / 3
+    assert pool.moved - before <= 4 * 8 * 10
+    assert pool.at_root < pool.moved / 3
 
 
 def test_scores_that_nobody_holds_are_forgotten():
-    problem, crew = made("logistic", 2)
+    problem, pool = made("logistic", 2)
     for k in range(20):
         problem.at(np.full(problem.size, 0.01 * k)).gradient()
     problem.at(np.zeros(problem.size)).gradient()
-    assert all(len(shard.held) <= 6 for shard in crew.shards)
+    assert all(len(shard.held) <= 6 for shard in pool.shards)
 
 
 def test_solvers_that_look_at_single_rows_are_refused_in_a_sentence():
@@ -264,9 +266,9 @@ def test_a_number_of_shards_that_cannot_be_is_refused():
     data = datasets.load("breast-cancer")
     with pytest.raises(ValueError, match="give from 1 to that many"):
         solvers.Shard.of(data, solvers.LOSSES["logistic"](), 0, 10_000)
-    crew = solvers.LocalCrew([solvers.Shard.of(data, solvers.LOSSES["logistic"](), 0, 2)])
+    pool = solvers.LocalWorkerPool([solvers.Shard.of(data, solvers.LOSSES["logistic"](), 0, 2)])
     with pytest.raises(ValueError, match="split these data"):
-        solvers.make_problem(data, loss="logistic", crew=crew)
+        solvers.make_problem(data, loss="logistic", workers=pool)
 
 
 def test_a_shard_does_only_what_it_is_there_for():

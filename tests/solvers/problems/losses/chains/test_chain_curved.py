@@ -7,9 +7,9 @@ import pytest
 from scipy.special import softmax
 
 from solverscope.solvers.compute.team import Team
+from solverscope.solvers.linalg.scores import Scores
 from solverscope.solvers.problems.losses.chains import chain_log, chain_packed
 from solverscope.solvers.problems.losses.crf import ChainCRF
-from solverscope.solvers.problems.scores import Scores
 from tests.solvers.helpers import Part
 
 LENGTHS = (1, 5, 2, 6, 1, 3)
@@ -142,7 +142,7 @@ def test_two_threads_give_the_same_product_to_the_last_digit():
 def test_products_are_interrupted_between_runs_of_tokens(monkeypatch, size):
     """In both routes: on the way forth and back, of messages and of their change."""
     monkeypatch.setattr(chain_packed, "CALL_TOKENS", 100)
-    monkeypatch.setattr(chain_log, "CHUNK", 900)
+    monkeypatch.setattr(chain_log, "PAIRS_PER_CALL", 900)
     loss, at, along = problem(3, [2_000], size)
     asked = []
     found = product(loss.attached(Team(), lambda: asked.append(1)), at, along)

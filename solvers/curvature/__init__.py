@@ -1,0 +1,1 @@
+"""Models of curvature: L-BFGS pairs, inverse Hessians, directions, cutting planes and clusters."""

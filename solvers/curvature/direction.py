@@ -1,0 +1,161 @@
+"""Descent directions at kinks: Yu et al. 2010, Algorithm 2 and appendix A."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .cuts import Cuts
+from .inverse import Inverse
+
+#: A duality gap below this share of the dual value is rounding: no further step can close it.
+CLOSED_GAP = 1e-14
+#: A combination whose squared norm is below this share of that of a subgradient in it is rounding of 0.
+VANISHED = float(np.finfo(float).eps) ** 2
+#: Numbers in the subgradients that are kept for observers, at most.
+OBSERVED_ENTRIES = 100_000
+#: Subgradients that the QP holds, at most; more are combined into one.
+MOST_SUBGRADIENTS = 200
+
+
+@dataclass
+class Direction:
+    """p = -B ḡ, where ḡ is a convex combination of the subgradients met.
+
+    ``sup`` is the largest gᵀp over all subgradients g, negative where p goes down (nan: not asked for),
+    ``model`` the value M(p) = ½pᵀB⁻¹p + sup of eq. (10), and ``gap`` a bound of M(p) - min M. ``least`` is
+    the smallest ‖ḡ‖² over all combinations computed. ``steps`` counts those of direction finding, a steepest
+    subgradient each (-1: there was none), and ``qp_iterations`` the linear systems solved for the QPs (19)
+    (-1: these were not solved). ``met`` lists the subgradients in the order met, and
+    ``weights`` their shares in ḡ; both are empty if they would take much memory.
+    """
+
+    p: np.ndarray
+    combination: np.ndarray
+    sup: float = math.nan
+    model: float = math.nan
+    gap: float = math.nan
+    steps: int = -1
+    qp_iterations: int = -1
+    least: float = math.inf
+    met: list[np.ndarray] = field(default_factory=list, repr=False)
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    @property
+    def descends(self) -> bool:
+        """Return whether f is known to decrease along p."""
+        return self.sup < 0.0
+
+
+def quasi_newton(g: np.ndarray, B: Inverse) -> Direction:
+    """Return p = -B g of eq. (2), for one subgradient, which may not descend at a kink."""
+    p = B.inverse_product(g)
+    np.negative(p, out=p)  # in place: g may have many millions of entries
+    return Direction(p, g, least=float(g @ g), met=[g], weights=np.ones(1))
+
+
+class TwoAtATime:
+    """Lines 3 and 7 to 9 of Algorithm 2: a new subgradient g is combined with ḡ, the combination so far."""
+
+    qp_iterations = -1
+
+    def __init__(self, g: np.ndarray, B: Inverse, most: int, pulse: Callable[[], None]) -> None:
+        """Shares of more than ``most`` subgradients are not kept."""
+        self.B, self.most = B, most
+        self.combination, self.p, self.weights = g, -B.inverse_product(g), np.ones(1)  # 3
+
+    def add(self, g: np.ndarray) -> bool:
+        """Combine ḡ with g; return False if the dual cannot increase."""
+        Bg = self.B.inverse_product(g)
+        change, B_change = self.combination - g, -self.p - Bg  # ḡ - g, B(ḡ - g)
+        across = float(change @ B_change)
+        mu = -float(change @ self.p) / across if across > 0.0 else 0.0  # 7, eq. (97)
+        mu = min(max(mu, 0.0), 1.0)
+        if mu == 0.0:
+            return False
+        self.combination = (1.0 - mu) * self.combination + mu * g  # 8
+        self.p = (1.0 - mu) * self.p - mu * Bg  # 9
+        if self.weights.size < self.most:
+            self.weights = np.append((1.0 - mu) * self.weights, mu)
+        return True
+
+
+class AllAtOnce:
+    """The QP (19) solved exactly: p minimizes M⁽ⁱ⁾ of eq. (17), over all subgradients met so far.
+
+    That is the model of a bundle method whose cuts go through 0, with B⁻¹ for its ridge. It keeps the
+    subgradients, at most :data:`MOST_SUBGRADIENTS`, and their combination so far.
+    """
+
+    def __init__(self, g: np.ndarray, B: Inverse, most: int, pulse: Callable[[], None]) -> None:
+        self.cuts, self._empty = None, lambda: Cuts(1.0, pulse, B=B, most=MOST_SUBGRADIENTS)
+        self.combination, self.p, self.weights, self.qp_iterations = g, -B.inverse_product(g), np.ones(1), 0
+
+    def add(self, g: np.ndarray) -> bool:
+        """Minimize the model with g added; return False if it has g already: then p is the minimum of M."""
+        if self.cuts is None:  # most points have a single subgradient, and need no QP
+            self.cuts = self._empty()
+            self.cuts.add(self.combination, 0.0)
+        if not self.cuts.add(g, 0.0):
+            return False
+        self.p = self.cuts.minimize().w
+        self.combination, self.qp_iterations = self.cuts.combination, self.cuts.qp_iterations
+        self.weights = self.cuts.alpha if self.cuts.made == len(self.cuts) else np.zeros(0)
+        return True
+
+
+#: Ways to combine the subgradients met, by name.
+COMBINING = {"algorithm-2": TwoAtATime, "qp": AllAtOnce}
+
+
+def descent_direction(
+    g: np.ndarray,
+    B: Inverse,
+    sup: Callable[[np.ndarray], tuple[np.ndarray, float]],
+    *,
+    epsilon: float,
+    kmax: int,
+    combining: str = "algorithm-2",
+    pulse: Callable[[], None] = lambda: None,
+) -> Direction:
+    """Lower M(p) = ½pᵀB⁻¹p + sup_g gᵀp until it is within ``epsilon`` of its minimum and p descends.
+
+    ``g`` is any subgradient, ``sup(p)`` returns the one with the largest gᵀp, and that product. At most
+    ``kmax`` steps are taken; then, and where 0 is a subgradient up to rounding, the direction may not
+    descend. The letters and numbers of lines are those of Algorithm 2, where g̅ is ``g_bar``; its lines 7 to 9
+    are those of ``combining``, a key of :data:`COMBINING`.
+    """
+    most = max(OBSERVED_ENTRIES // g.size, 1)
+    held, met = COMBINING[combining](g, B, most, pulse), [g]
+    longest = least = float(g @ g)
+    lowest, best, i = math.inf, None, 1
+    while True:
+        p, g_bar = held.p, held.combination
+        g, top = sup(p)  # 4, 10
+        half = 0.5 * float(p @ g_bar)
+        model, dual = top - half, half  # M(p⁽ⁱ⁾), D(α⁽ⁱ⁾)
+        lowest = min(lowest, model)
+        # 14: the smallest M, though one that descends goes before all that do not
+        if best is None or (top >= 0.0, model) < (best.sup >= 0.0, best.model):
+            best = Direction(p, g_bar, top, model, weights=held.weights)
+        gap = lowest - dual  # 5, 11
+        least, longest = min(least, float(g_bar @ g_bar)), max(longest, float(g @ g))
+        if (top < 0.0 and gap <= epsilon) or gap <= CLOSED_GAP * abs(dual) or i >= kmax:  # 6
+            break
+        if least <= VANISHED * longest:  # 0 is a subgradient: no direction descends
+            break
+        if not held.add(g):
+            break
+        if i < most:
+            met.append(g)
+        i += 1
+    if i <= most:
+        best.met = met[: best.weights.size]
+    else:
+        best.weights = np.zeros(0)
+    best.gap, best.steps, best.least = best.model - dual, i - 1, least
+    best.qp_iterations = held.qp_iterations
+    return best

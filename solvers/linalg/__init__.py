@@ -1,0 +1,1 @@
+"""The data matrix, its products with weights and scores, and the working set."""

@@ -1,0 +1,58 @@
+"""Arrays made of the data once, at their first use, and shared by all runs."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any, Self
+
+from ..compute.jit import compile_clock
+
+
+class Derived:
+    """Arrays made of the data at their first use. Each run that uses one counts the time it took as set-up,
+    whether it was the first to use it or not.
+
+    ``setup_seconds``: CPU seconds that the things used here took. ``spent``: wall and CPU seconds that this
+    user has spent here on making them, or waiting for them, compiling left out.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Any, float]] = {}
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.setup_seconds, self.spent = 0.0, (0.0, 0.0)
+        self._used: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the array called ``name`` is there."""
+        return name in self._made
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names of the derived arrays that this user has used."""
+        return frozenset(self._used)
+
+    def attached(self) -> Self:
+        """Share the arrays with another user, which gets an account of its own."""
+        other = copy.copy(self)
+        other._forget()
+        return other
+
+    def __call__(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return the array called ``name``, made by ``make`` if it is not there yet. ``make`` must not pulse:
+        a run that is held meanwhile would hold up all others."""
+        if name not in self._used:
+            began = compile_clock.net()
+            with self._lock:
+                if name not in self._made:
+                    thing = make()
+                    self._made[name] = thing, max(compile_clock.net()[1] - began[1], 0.0)
+            self._used.add(name)
+            self.setup_seconds += self._made[name][1]
+            clocks = zip(self.spent, began, compile_clock.net(), strict=True)
+            self.spent = tuple(spent + now - then for spent, then, now in clocks)
+        return self._made[name][0]

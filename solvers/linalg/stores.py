@@ -1,0 +1,235 @@
+"""Stores of X in blocks of rows: all of its columns, or those picked as they are asked for."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compute.team import no_pulse
+from . import storage
+from .by_rows import Rows, SomeRows, column_squares
+from .derived import Derived
+from .working_set import Columns
+
+#: Entries of a sparse X with one output from which on columns are made when they are asked for.
+PICKED_FROM = 1_000_000
+#: How often, and up to what share of the entries at a time, some columns are picked before all are made.
+MOST_PICKS, PICKED_SHARE = 8, 1 / 6
+
+
+class AllColumns:
+    """X by columns, all of them.
+
+    Attributes
+    ----------
+    rows : None
+        There is no copy by rows: products with all weights go along columns.
+    column_nnz : array of int64, (d,)
+        Entries of each column.
+    """
+
+    rows = None
+
+    def __init__(self, columns: Columns, edges: np.ndarray, column_nnz: np.ndarray | None = None) -> None:
+        self._columns, self.edges = columns, edges
+        self.binary = not columns.values.size
+        self.column_nnz = np.diff(columns.starts).sum(axis=0) if column_nnz is None else column_nnz
+
+    @property
+    def arrays(self) -> Columns:
+        """Return the arrays that hold X."""
+        return self._columns
+
+    def all_columns(self, derived: Derived) -> Columns:
+        """Return all columns."""
+        return self._columns
+
+    def columns_of(self, features: np.ndarray, derived: Derived) -> tuple[Columns, np.ndarray]:
+        """Return columns among which are those of ``features``, and the place of each."""
+        return self._columns, features
+
+    def expect(self, gradient: np.ndarray) -> None:
+        """Ignore which features are likely to be needed: all are there."""
+
+    def by_rows(self, derived: Derived) -> Rows:
+        """Return X row by row, a second copy, made at the first call."""
+        every = np.arange(self.column_nnz.size)
+        return derived("rows", lambda: SomeRows(self.edges, self._columns, every).rows)
+
+    def column_squares(self, derived: Derived) -> np.ndarray:
+        """Return Σ_i x_ij² of each column, made at the first call."""
+        starts, _, values = self._columns
+        return derived("column squares", lambda: column_squares(starts, values))
+
+    def squared(self, derived: Derived) -> Self:
+        """Return all columns of the x_ij²."""
+        other = copy.copy(self)
+        other._columns = self._columns._replace(values=self._columns.values * self._columns.values)
+        return other
+
+    def block(self, b: int) -> sp.csc_array:
+        """Return one block of rows, as a matrix."""
+        starts, rows, values = self._columns
+        own = starts[b]
+        entries, shape = slice(own[0], own[-1]), (self.edges[b + 1] - self.edges[b], own.size - 1)
+        found = np.ones(own[-1] - own[0]) if self.binary else values[entries]
+        return sp.csc_array((found, rows[entries], own - own[0]), shape)
+
+    def first_rows(self, n: int) -> sp.csr_array:
+        """Return the first ``n`` rows, of which the first block has more."""
+        starts, rows, values = self._columns
+        found = np.flatnonzero(rows[: starts[0, -1]] < n)
+        entries = np.ones(found.size) if self.binary else values[found]
+        shape = (min(n, int(self.edges[1])), self.column_nnz.size)
+        return sp.csc_array((entries, rows[found], np.searchsorted(found, starts[0])), shape).tocsr()
+
+    def take(self, rows: np.ndarray, pulse: Callable[[], None]) -> sp.csr_array:
+        """Return these rows, ascending; ``pulse`` is called between blocks."""
+        parts, cuts = [], np.searchsorted(rows, self.edges)
+        for b, (lo, hi) in enumerate(pairwise(cuts)):
+            parts.append(self.block(b).tocsr()[rows[lo:hi] - self.edges[b]])
+            pulse()
+        return sp.vstack(parts, format="csr")
+
+
+class PickedColumns:
+    """A large sparse X with one output, stored by rows, with a copy of the columns requested so far.
+
+    To turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block
+    are picked into as much memory as all of them would take: pages that are not written to cost nothing.
+
+    Attributes
+    ----------
+    rows : Rows
+        X by rows.
+    column_nnz : array of int64, (d,)
+        Entries of each column.
+    counts : array of int64, (blocks, d)
+        Entries of each column in each block.
+    place : array of int64, (d,)
+        The place of each feature among the columns; -1 if its column has not been picked.
+    likely : array, (d,), or None
+        The larger the entry of a feature, the sooner its column will be requested.
+    times : int
+        How often columns were picked.
+    """
+
+    def __init__(self, X: Any, edges: np.ndarray, binary: bool) -> None:
+        values = np.empty(0) if binary else X.data.astype(np.float64)
+        self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), values)
+        self.edges, self.binary = edges, binary
+        self.times = self._held = 0
+        self.likely: np.ndarray | None = None
+        self.counts = np.zeros((len(edges) - 1, X.shape[1]), dtype=np.int64)
+        self._copy(self.counts, *storage.NO_ENTRIES)
+        self.column_nnz = self.counts.sum(axis=0)
+        self.place = np.full(X.shape[1], -1)
+        starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
+        starts[:, 0] = self.rows.starts[edges[:-1]]
+        self.columns = Columns(starts, np.empty(X.nnz, dtype=np.uint16), np.empty(values.size))
+
+    @property
+    def arrays(self) -> Rows:
+        """Return the arrays that hold X."""
+        return self.rows
+
+    def all_columns(self, derived: Derived) -> Columns:
+        """Return all columns, made at the first call."""
+        return derived("columns", self.turned)
+
+    def columns_of(self, features: np.ndarray, derived: Derived) -> tuple[Columns, np.ndarray]:
+        """Return columns among which are those of ``features``, and the place of each: picked columns, or all
+        once these cost less."""
+        if "columns" in derived:
+            return self.all_columns(derived), features
+        while (missing := np.unique(features[self.place[features] < 0])).size:
+            entries, most = self.column_nnz[missing].sum(), PICKED_SHARE * self.rows.features.size
+            if self.times >= MOST_PICKS or entries > most:
+                return self.all_columns(derived), features
+            derived(f"columns {self.times}", partial(self.pick, missing))
+        for time in range(self.times):  # set-up of all that use them
+            derived(f"columns {time}", no_pulse)
+        return self.columns, self.place[features]
+
+    def expect(self, gradient: np.ndarray) -> None:
+        """Take features for the likelier to be needed the larger their entry of the ``gradient`` is."""
+        self.likely = np.abs(gradient[: self.place.size])
+
+    def by_rows(self, derived: Derived) -> Rows:
+        """Return X row by row."""
+        return self.rows
+
+    def column_squares(self, derived: Derived) -> np.ndarray:
+        """Return Σ_i x_ij² of each column, made at the first call."""
+        return derived("column squares", lambda: self.rows.column_squares(self.place.size))
+
+    def squared(self, derived: Derived) -> AllColumns:
+        """Return all columns of the x_ij²."""
+        return AllColumns(self.all_columns(derived), self.edges, self.column_nnz).squared(derived)
+
+    def first_rows(self, n: int) -> sp.csr_array:
+        """Return the first ``n`` rows, of which the first block has more."""
+        return self.rows.some(np.arange(min(n, int(self.edges[1]))), self.place.size)
+
+    def take(self, rows: np.ndarray, pulse: Callable[[], None]) -> sp.csr_array:
+        """Return these rows, ascending."""
+        return self.rows.some(rows, self.place.size)
+
+    def turned(self) -> Columns:
+        """Return all columns."""
+        starts = np.zeros((len(self.counts), self.place.size + 1), dtype=np.int64)
+        np.cumsum(self.counts, axis=1, out=starts[:, 1:])
+        starts += self.columns.starts[:, :1]
+        columns = Columns(starts, *(np.empty_like(entries) for entries in self.columns[1:]))
+        self._copy(starts[:, :-1].copy(), columns.rows, columns.values)
+        return columns
+
+    def pick(self, features: np.ndarray) -> None:
+        """Copy these columns, none of which is there, and some that are likely to be asked for next, with as
+        many entries again."""
+        features = np.concatenate([features, self._next(features)])
+        lengths, first = self.counts[:, features], self._held
+        self._held += features.size
+        ends = self.columns.starts[:, first : first + 1] + np.cumsum(lengths, axis=1)
+        self.columns.starts[:, first + 1 : self._held + 1] = ends
+        place = np.full_like(self.counts, -1)
+        place[:, features] = ends - lengths
+        self._copy(place, self.columns.rows, self.columns.values)
+        self.place[features] = np.arange(first, self._held)
+        self.times += 1
+
+    def _copy(self, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+        """Copy entries to where ``place``, (blocks, d), says, with those of a column one after the other."""
+        for b, (lo, hi) in enumerate(pairwise(self.edges)):
+            starts = self.rows.starts[lo : hi + 1]
+            storage.into_columns(starts, self.rows.features, self.rows.values, place[b], rows, values)
+
+    def _next(self, features: np.ndarray) -> np.ndarray:
+        """List the likeliest of the features that are neither there nor among these."""
+        if self.likely is None:
+            return features[:0]
+        likely = np.where(self.place < 0, self.likely, -np.inf)
+        likely[features] = -np.inf
+        most = min(8 * features.size, likely.size)
+        top = np.argpartition(-likely, most - 1)[:most]
+        top = top[np.argsort(-likely[top], kind="stable")]
+        top = top[likely[top] > -np.inf]
+        entries = np.cumsum(self.counts[:, top].sum(axis=0))
+        return top[: np.searchsorted(entries, self.counts[:, features].sum())]
+
+
+def store_of(X: Any, edges: np.ndarray, nnz: int, binary: bool, n_outputs: int, n_tail: int) -> ColumnStore:
+    """Return the store of X, cut at the rows ``edges``: a large sparse one with one output is not turned into
+    columns before these are asked for."""
+    if sp.issparse(X) and n_outputs == 1 and not n_tail and nnz >= PICKED_FROM:
+        return PickedColumns(X, edges, binary)
+    return AllColumns(storage.turned(X, edges, nnz, binary), edges)
+
+
+ColumnStore = AllColumns | PickedColumns

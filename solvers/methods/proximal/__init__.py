@@ -1,0 +1,1 @@
+"""Proximal and orthant-wise methods for penalties with kinks."""

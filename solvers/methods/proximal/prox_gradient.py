@@ -1,0 +1,94 @@
+"""Proximal gradient with backtracking."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...declare import Trait, param
+from ...problems.point import Point
+from ...problems.problem import Problem
+from ...search.line_search import OBJECTIVE_ROUNDING, Armijo, backtrack
+from ...search.outcome import SearchLog, SearchResult, Trial
+from ..common_params import as_in
+from ..iterate import Ending, Iterate
+from ..solver import Solver
+
+
+@dataclass(frozen=True)
+class ProxGD(Solver):
+    """w⁺ = prox_{λR/K}(w - ∇F(w)/K), K raised until F(w⁺) <= F(w) + ∇F(w)ᵀ(w⁺ - w) + ½K‖w⁺ - w‖².
+
+    F is the smooth part. K starts at the curvature of F along the first direction; each iteration first
+    tries a K smaller than the last accepted one (``growth`` of the step; with 1, K never falls). If the two
+    sides of the test differ by less than their rounding, gradients decide instead.
+    """
+
+    id = "prox-gd"
+    name = "Prox-GD"
+    summary = "proximal gradient steps with backtracking"
+    paper = "Zhong et al. 2014, section 6"
+    needs = Trait.SMOOTH | Trait.PROX
+    carries = ("line",)
+
+    beta: float = as_in(Armijo, "beta", help="factor of the step when a trial is refused")
+    growth: float = param(
+        1.2,
+        "factor of the step tried first in the next iteration",
+        low=1.0,
+        high=10.0,
+        title="growth of the first trial",
+    )
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        point = problem.at(w0)
+        step, found, n = 0.0, None, 0
+        while True:
+            violation = point.violation()
+            yield Iterate.at(point, n, found=found, violation=violation, live={"gradient": point.gradient()})
+            if violation <= problem.noise:
+                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
+            if step == 0.0:
+                step = first_step(problem, point)
+            found = proximal_search(problem, point, step * (self.growth if n else 1.0), beta=self.beta)
+            if found.t == 0.0:
+                return Ending("stalled", "no step decreases the objective beyond rounding")
+            point, step, n = found.point, found.t, n + 1
+
+
+def first_step(problem: Problem, point: Point) -> float:
+    """Return 1/K, K the curvature of the smooth part along the minimum-norm subgradient: at w = 0 every
+    proximal step goes that way, and K depends on no length; see :meth:`.line.Line.first_step`."""
+    v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
+    moved = problem.support(v)
+    return problem.line(point, -moved.take(v), moved).first_step()
+
+
+def proximal_search(problem: Problem, point: Point, step: float, *, beta: float) -> SearchResult[Point]:
+    """Try w⁺(t) = prox_{tλR}(w - t∇F(w)), from t = ``step`` on, against the quadratic model:
+    F(w⁺) - F(w) - ∇F(w)ᵀs <= ‖s‖²/2t, s = w⁺ - w.
+
+    Once ‖s‖²/2t is below the rounding of F, any step would pass, and lengths that grow would carry w away
+    again. The left side is then taken to be half of (∇F(w⁺) - ∇F(w))ᵀs, which it is for a quadratic F: its
+    rounding falls with s, and the gradient at w⁺ is what the next iteration begins with.
+    """
+    w, g = point.w, point.gradient()
+
+    def attempt(t: float) -> Trial[Point]:
+        new = problem.moved(point, problem.prox_step(w, g, t))
+        slope = squares = 0.0
+        for part in problem.pieces():
+            s = new.w[part] - w[part]
+            slope, squares = slope + float(g[part] @ s), squares + float(s @ s)
+        F, f, above = new.smooth, new.objective, squares / (2.0 * t)
+        model, rounding = point.smooth + slope + above, OBJECTIVE_ROUNDING * abs(F)
+        if above > rounding:
+            accepted = model + rounding >= F
+        else:
+            end_slope = problem.total(lambda w, new, g: g @ (new - w), w, new.w, new.gradient())
+            accepted = 0.5 * (end_slope - slope) <= above
+        return Trial(new, f, model + (f - F), accepted)  # F may be the model's value, f that and the penalty
+
+    return backtrack(attempt, SearchLog(point.objective), step, beta=beta, max_trials=60)

@@ -1,0 +1,1 @@
+"""Methods that step on single samples or small batches."""

@@ -1,1 +1,0 @@
-"""Line searches and curvature memory: what solvers are made of."""

@@ -1,0 +1,243 @@
+"""Losses ℓ(z, y) of a score and a numeric target: the base of one given by its scalar functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....compute.dispatch import by_class
+from ....compute.jit import kernel
+from ....declare import Trait
+from ....linalg.scores import Scores
+from ..duals import over_rows
+from ..loss import Loss
+from ..margin import term_class
+from ..row_loss import RowLoss
+from ..score_rows import row_derivatives
+
+
+class TargetLoss(Loss):
+    """Base of regression losses L(Z) = Σ_i Σ_c ℓ(z_ic, y_ic), given by their scalar functions.
+
+    A subclass defines ``derivatives``, which every solver for smooth losses runs on. It may promise more:
+
+    * ``Trait.LIPSCHITZ``, with ``smoothness``, for steps of constant length;
+    * ``Trait.CONJUGATE``, with ``dual``, for proved gaps;
+    * ``Trait.HESSIAN`` if ℓ'' is a (generalized) derivative of ℓ', and ``Trait.DIAGONAL_HESSIAN`` with
+      ``Trait.QUADRATIC_MODEL`` for ``newton-cd``.
+
+    Numba compiles ``derivatives`` and ``dual``: they are plain functions of numbers, which read
+    hyper-parameters that are numbers from ``self``, and nothing else of it.
+
+    Examples
+    --------
+    To be chosen by its id the class also needs ``@solvers.register`` above it.
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from solverscope import solvers
+    >>> @dataclass(frozen=True)
+    ... class LogCosh(solvers.TargetLoss):
+    ...     id, name, summary = "log-cosh", "Log-cosh", "a parabola that becomes straight lines"
+    ...     traits = solvers.TargetLoss.traits | solvers.Trait.LIPSCHITZ
+    ...     smoothness = 1.0
+    ...
+    ...     def derivatives(self, score, target):
+    ...         r = score - target
+    ...         t = np.tanh(r)
+    ...         return abs(r) + np.log1p(np.exp(-2.0 * abs(r))) - np.log(2.0), t, 1.0 - t * t
+    >>> round(float(LogCosh().derivatives(1.0, 0.0)[0]), 3)
+    0.434
+    """
+
+    kinds = ("regression",)
+    traits = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.ROW_KERNELS | Trait.ONE_SCORE
+    average = True
+    metric_name = "R²"
+    #: an upper bound of ℓ''
+    smoothness: ClassVar[float]
+
+    def derivatives(self, score: float, target: float) -> tuple[float, float, float]:
+        """Compute the loss of one target.
+
+        Parameters
+        ----------
+        score, target : float
+            z and y.
+
+        Returns
+        -------
+        tuple of three floats
+            ℓ, and its first two derivatives by the score (one subgradient at a kink).
+        """
+        raise TypeError(f"{type(self).__name__} does not define derivatives")
+
+    def dual(self, slope: float, target: float) -> float:
+        """Compute -ℓ*(slope), ℓ* the convex conjugate of ℓ in its score: min over z of ℓ(z, y) - slope·z.
+
+        Parameters
+        ----------
+        slope, target : float
+            A number between 0 and a slope that ℓ has, and y.
+
+        Returns
+        -------
+        float
+        """
+        raise TypeError(f"{type(self).__name__} does not define dual")
+
+    def why_not_targets(self, y: np.ndarray) -> str | None:
+        """Return why the loss cannot be bound to targets; return None if it can."""
+        return None
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundTarget:
+        y = np.ascontiguousarray(part.y, dtype=np.float64)
+        if reason := self.why_not_targets(y):
+            raise ValueError(f"loss {self.id} {reason}")
+        return self.bound(y, n_classes)
+
+    def bound(self, y: np.ndarray, n_outputs: int) -> BoundTarget:
+        """Return the loss for targets that it takes."""
+        return BoundTarget(self, n_outputs, y)
+
+
+class Targets:
+    """Base of bound losses of numeric targets ``y``, (n,), or (n, m) for several outputs; scores are
+    predictions."""
+
+    y: np.ndarray
+    n_outputs: int
+    numeric = True
+    averages = False
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Return all targets in one float64 array, those of a row next to each other."""
+        return self.y.reshape(-1)
+
+    def targets(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return the targets of rows, (rows, n_outputs)."""
+        return self.y[rows].reshape(-1, self.n_outputs)
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """Return the predicted targets, in the shape of ``y``."""
+        return scores.Z.reshape(self.y.shape)
+
+    def metric(self, scores: Scores) -> float:
+        """Return R², the share of the targets' variance that predictions explain, mean over outputs."""
+        y = self.targets()
+        left = np.sum((y - self.predict(scores).reshape(y.shape)) ** 2, axis=0)
+        return explained(left, np.sum((y - y.mean(axis=0)) ** 2, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundTarget(Targets, RowLoss):
+    """A loss of targets that is given by its scalar functions."""
+
+    declared: TargetLoss
+
+    @property
+    def term(self) -> Any:
+        return target_term(self.declared)
+
+    def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
+        H = np.empty_like(scores.Z)
+        self._each_chunk(lambda k: second_rows(self.term, scores.Z[k], self.targets(k), H[k]))
+        return Scores(H, np.zeros(0))
+
+    def chunk_curved(
+        self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
+    ) -> None:
+        second_rows(self.term, Z, self.targets(rows), out)
+        out *= D
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        def total(G: np.ndarray, part: slice) -> float:
+            return dual_sum(self.term, alpha * G, self.targets(part))
+
+        return over_rows(self, residual.Z, total)
+
+    def cancelled(self, scores: Scores) -> float:
+        """Return Σ |ℓ'|(|z| + |y|): the effect of one rounding of score and target on the loss."""
+
+        def total(Z: np.ndarray, part: slice) -> float:
+            return cancelled_sum(self.term, Z, self.targets(part))
+
+        return over_rows(self, scores.Z, total)
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        return np.full(self.n_instances, self.declared.smoothness)
+
+
+def explained(left: np.ndarray, whole: np.ndarray) -> float:
+    """Return the mean of 1 - left/whole over the entries; if whole is 0, count 1 if left is 0, else 0."""
+    share = np.divide(left, whole, out=(left > 0.0).astype(np.float64), where=whole > 0.0)
+    return float(np.mean(1.0 - share))
+
+
+def target_term(loss: TargetLoss) -> Any:
+    """Return the term of a loss: its hyper-parameters that are numbers, in a class of its own."""
+    cls = term_class(type(loss), _register)
+    return cls(*(getattr(loss, name) for name in cls._fields))
+
+
+def _register(cls: type, loss: type[TargetLoss]) -> None:
+    target_derivatives.register(cls, loss.derivatives)
+    target_dual.register(cls, loss.dual)
+    row_derivatives.register(cls, target_row)
+
+
+@by_class
+def target_derivatives(term, score, target):
+    """Return the loss of a target, and its first two derivatives by the score."""
+    raise TypeError(f"{type(term).__name__} is no loss of a target")
+
+
+@by_class
+def target_dual(term, slope, target):
+    """Return -ℓ*(slope)."""
+    raise TypeError(f"{type(term).__name__} has no dual")
+
+
+def target_row(term, z, y, g, h):
+    """Return the loss of a row, as :func:`.score_rows.row_derivatives` does."""
+    total = 0.0
+    for c in range(z.size):
+        loss, first, second = target_derivatives(term, z[c], y[c])
+        total += loss
+        if g is not None:
+            g[c] = first
+        if h is not None:
+            h[c] = second
+    return total
+
+
+@kernel
+def second_rows(term, Z, Y, H):
+    """Write the second derivatives by single scores to H."""
+    for i in range(Z.shape[0]):
+        for c in range(Z.shape[1]):
+            H[i, c] = target_derivatives(term, Z[i, c], Y[i, c])[2]
+
+
+@kernel
+def dual_sum(term, G, Y):
+    """Sum -ℓ*(g) over all entries g of G."""
+    total = 0.0
+    for i in range(G.shape[0]):
+        for c in range(G.shape[1]):
+            total += target_dual(term, G[i, c], Y[i, c])
+    return total
+
+
+@kernel
+def cancelled_sum(term, Z, Y):
+    """Sum |ℓ'|(|z| + |y|) over all scores."""
+    total = 0.0
+    for i in range(Z.shape[0]):
+        for c in range(Z.shape[1]):
+            slope = target_derivatives(term, Z[i, c], Y[i, c])[1]
+            total += abs(slope) * (abs(Z[i, c]) + abs(Y[i, c]))
+    return total

@@ -1,0 +1,157 @@
+"""Workers with a shard each: orders go down a tree of them, and sums come up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .shard import ORDERS, Order, Shard
+
+#: Seconds between two checks whether the run that waits for an answer is to pause or stop.
+POLL_SECONDS = 0.05
+
+
+class ShardAnswer(NamedTuple):
+    """The combined answer of shards, their CPU seconds, and the bytes sent between them."""
+
+    value: Any
+    seconds: float
+    moved: int
+
+
+class PendingAnswer(Protocol):
+    """An answer on its way."""
+
+    def result(self, timeout: float | None = None) -> ShardAnswer:
+        """Wait for the result; raise TimeoutError after ``timeout`` seconds."""
+        ...
+
+    def done(self) -> bool:
+        """Return whether it has arrived."""
+        ...
+
+
+class WorkerProxy(Protocol):
+    """A worker, possibly in a remote process."""
+
+    def execute(self, orders: Sequence[Order], end: int) -> PendingAnswer:
+        """Send orders to it; see :meth:`ShardWorker.execute`."""
+        ...
+
+
+class ShardLost(OSError):
+    """A shard is gone, and the scores that it held; the message is one sentence."""
+
+
+class ShardWorker:
+    """A shard and its place in the tree: worker k combines the answers of workers k, ..., end - 1.
+
+    It asks the first worker of the upper half for the answer of that half. Then it goes on with the lower
+    half, until only its own shard is left. So K shards take log₂ K rounds, and no connection carries more
+    than one answer. Sums are added in a fixed order, in which answers are awaited.
+    """
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+        self._others: Sequence[WorkerProxy] = ()
+        self._disconnected = False
+
+    def connect(self, others: Sequence[WorkerProxy]) -> None:
+        """Set the workers of all shards, which this one may ask."""
+        self._others, self._disconnected = list(others), False
+
+    async def disconnect(self) -> None:
+        """Drop the other workers, and stop waiting for their answers. A coroutine, so that a cluster runs it
+        while this worker waits."""
+        self._others, self._disconnected = (), True
+
+    def check(self) -> None:
+        """Raise :class:`ShardLost` once this worker is disconnected."""
+        if self._disconnected:
+            raise ShardLost("the others have gone")
+
+    def execute(self, orders: Sequence[Order], end: int) -> ShardAnswer:
+        """Execute orders on the shards from this one to ``end`` - 1, and combine their answers."""
+        asked: list[PendingAnswer] = []
+        while end - self.shard.number > 1:
+            middle = (self.shard.number + end + 1) // 2
+            asked.append(self._others[middle].execute(orders, end))
+            end = middle
+        value, seconds = self.shard.execute(orders)
+        moved, combine = len(asked) * size_of(orders), ORDERS[orders[-1][0]]
+        for coming in reversed(asked):
+            other = wait_for(coming, self.check)
+            value = value if combine is None else combine(value, other.value)
+            seconds, moved = seconds + other.seconds, moved + other.moved + size_of(other.value)
+        return ShardAnswer(value, seconds, moved)
+
+
+class WorkerPool:
+    """The workers of all shards, its ``members``, local or remote; the first one combines their answers.
+
+    ``moved`` counts the bytes of arrays and numbers on all wires, those between shards included; ``at_root``
+    those sent from here and received here.
+    """
+
+    def __init__(self, members: Sequence[WorkerProxy]) -> None:
+        self.members = list(members)
+        self.moved = self.at_root = 0
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> ShardAnswer:
+        """Execute orders on every shard and return their combined answer. ``pulse`` is called meanwhile; if
+        it raises, shards finish these orders and are ready for the next."""
+        answer = wait_for(self.members[0].execute(list(orders), len(self)), pulse)
+        here = size_of(orders) + size_of(answer.value)
+        self.at_root += here
+        self.moved += here + answer.moved
+        return answer
+
+
+class LocalWorkerPool(WorkerPool):
+    """Workers in this process, each with a thread of its own."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self.shards = list(shards)
+        members = [ShardWorker(shard) for shard in shards]
+        super().__init__([ThreadWorker(worker) for worker in members])
+        for worker in members:
+            worker.connect(self.members)
+
+
+class ThreadWorker:
+    """A worker with a thread of its own, asked from other threads."""
+
+    def __init__(self, worker: ShardWorker) -> None:
+        self._worker = worker
+        self._thread = ThreadPoolExecutor(1, f"shard-{worker.shard.number}")
+
+    def execute(self, orders: Sequence[Order], end: int) -> Future[ShardAnswer]:
+        return self._thread.submit(self._worker.execute, orders, end)
+
+
+def wait_for(coming: PendingAnswer, check: Callable[[], None]) -> ShardAnswer:
+    """Wait for an answer; ``check`` is called meanwhile, and may raise."""
+    while True:
+        check()
+        try:
+            return coming.result(POLL_SECONDS)
+        except TimeoutError:
+            if coming.done():
+                return coming.result()  # what it raises is its own
+
+
+def size_of(message: Any) -> int:
+    """Return the bytes of the arrays, numbers and names in a message."""
+    if isinstance(message, np.ndarray):
+        return message.nbytes
+    if isinstance(message, str):
+        return len(message)
+    if isinstance(message, list | tuple):
+        return sum(map(size_of, message))
+    return 0 if message is None else 8

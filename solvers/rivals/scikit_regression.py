@@ -1,0 +1,135 @@
+"""scikit-learn's solvers of linear regressions.
+
+scikit-learn minimizes (1/n) Σ_i L_i + α(ρR(w) + ½(1 - ρ)‖w‖²), R the norm ‖w‖₁ or Σ_j ‖W_j‖₂ of several
+targets. The strengths of R and ½‖w‖² are a and b in our f, and s is that of the sum or the mean. Our f is s n
+times theirs with α = (a + b)/(s n) and ρ = a/(a + b).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import psutil
+
+from ..declare import Trait
+from ..methods.common_params import tol_param
+from ..problems.problem import Problem
+from .external_solver import ExternalSolver, IterateReporter, Task, gap_tol
+from .observation_mode import RERUN, growing_lengths
+from .scikit import flat
+
+#: Tolerances of HiGHS: the smallest that it accepts, and the factor between two.
+LEAST_HIGHS_TOL, HIGHS_TOL_FACTOR = 1e-10, 0.1
+
+
+class ScikitCoordinateDescent(ExternalSolver):
+    """Base of ``enet_path`` at one λ: cyclic coordinate descent with gap-safe screening. It screens where it
+    computes a duality gap, also after its last pass: only a run anew does what a longer run would do."""
+
+    program = "scikit-learn"
+    modules = ("sklearn.linear_model",)
+    observation_mode = RERUN
+    takes_start = False
+
+    def report_longer_runs(self, X: Any, y: np.ndarray, report: IterateReporter, **penalty: Any) -> str:
+        """Report the weights of longer and longer runs, until one ends at its own tolerance."""
+        from sklearn.linear_model import enet_path
+
+        tol = gap_tol(getattr(self, "tol", 0.0))
+        for n in growing_lengths():
+            _, w, _, needed = enet_path(X, y, max_iter=n, tol=tol, return_n_iter=True, **penalty)
+            report(n, flat(w[..., 0]))
+            if needed[0] < n:
+                break
+        return "its own tolerance is met"
+
+
+@dataclass(frozen=True)
+class ScikitElasticNet(ScikitCoordinateDescent):
+    """The solver of ``Lasso`` and ``ElasticNet``."""
+
+    id = "sklearn-elastic-net"
+    name = "scikit-learn ElasticNet"
+    summary = "coordinate descent of Lasso and ElasticNet, run anew with more and more passes"
+    paper = "Friedman, Hastie and Tibshirani 2010; Fercoq, Gramfort and Salmon 2015"
+    needs = Trait.LEAST_SQUARES | Trait.ONE_SCORE | Trait.SEPARABLE
+
+    tol: float = tol_param()
+
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        alpha = task.strength / (task.scale * task.n_rows)
+        return self.report_longer_runs(
+            task.X_by_columns, task.y, report, alphas=[alpha], l1_ratio=task.l1_ratio, precompute=False
+        )
+
+
+@dataclass(frozen=True)
+class ScikitMultiTaskLasso(ScikitCoordinateDescent):
+    """The solver of ``MultiTaskLasso``, by rows of weights. It takes a dense X alone."""
+
+    id = "sklearn-multitask-lasso"
+    name = "scikit-learn MultiTaskLasso"
+    summary = "block coordinate descent of MultiTaskLasso, run anew with more and more passes"
+    paper = "Obozinski, Taskar and Jordan 2010"
+    needs = Trait.LEAST_SQUARES | Trait.ROW_NORM
+
+    tol: float = tol_param()
+
+    def refuses(self, problem: Problem) -> str | None:
+        needed, free = 8.0 * problem.loss.n_instances * problem.design.n_features * 2, psutil.virtual_memory()
+        if needed > free.available:
+            return (
+                f"{self.id} keeps X as a dense array, {needed / 2**30:.1f} GiB in all, and "
+                f"{free.available / 2**30:.1f} GiB are free: take fewer features or samples"
+            )
+        return super().refuses(problem)
+
+    def load(self, task: Task) -> None:
+        super().load(task)
+        dense_by_columns(task)
+
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        y = np.asfortranarray(task.y.reshape(task.n_rows, -1))
+        alpha = task.row_norm / (task.scale * task.n_rows)
+        return self.report_longer_runs(dense_by_columns(task), y, report, alphas=[alpha], l1_ratio=1.0)
+
+
+def dense_by_columns(task: Task) -> np.ndarray:
+    """Return X as a dense array by columns."""
+    X = task.X
+    return np.asfortranarray(X if isinstance(X, np.ndarray) else X.toarray())
+
+
+@dataclass(frozen=True)
+class ScikitQuantile(ExternalSolver):
+    """The linear program of ``QuantileRegressor`` by HiGHS, which returns no weights before its end.
+    Iteration n of the record is the run with tolerance 10⁻ⁿ."""
+
+    id = "sklearn-quantile"
+    name = "scikit-learn QuantileRegressor"
+    summary = "QuantileRegressor by HiGHS, run anew with smaller and smaller tolerances"
+    paper = "Huangfu and Hall 2018"
+    program = "scikit-learn"
+    modules = ("sklearn.linear_model", "scipy.optimize")
+    needs = Trait.QUANTILE | Trait.SEPARABLE | Trait.NO_RIDGE
+    observation_mode = RERUN
+    takes_start = False
+
+    def advance(self, task: Task, report: IterateReporter) -> str:
+        from sklearn.linear_model import QuantileRegressor
+
+        for n in count(1):
+            tol = max(HIGHS_TOL_FACTOR**n, LEAST_HIGHS_TOL)
+            model = QuantileRegressor(
+                quantile=task.loss_params["tau"],
+                alpha=task.l1 / (task.scale * task.n_rows),
+                fit_intercept=False,
+                solver_options={"primal_feasibility_tolerance": tol, "dual_feasibility_tolerance": tol},
+            )
+            report(n, model.fit(task.X, task.y).coef_)
+            if tol == LEAST_HIGHS_TOL:
+                break
+        return f"tolerance {tol:.2g} is met"

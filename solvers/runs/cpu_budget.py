@@ -1,0 +1,29 @@
+"""A budget for measurements: a share of the solver's own CPU time."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+
+class CpuBudget:
+    """Budget for work off the solver's clock: at most a ``share`` of the solver's CPU time."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self.spent = self._last = 0.0
+
+    def allows(self, cpu: float) -> bool:
+        """Return whether the work may be done once more after ``cpu`` seconds of the solver."""
+        return self.spent + self._last <= self._share * cpu
+
+    @contextlib.contextmanager
+    def charged(self) -> Iterator[None]:
+        """Charge the CPU seconds of the block to the budget."""
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            self._last = time.thread_time() - began
+            self.spent += self._last

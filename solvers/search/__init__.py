@@ -1,0 +1,1 @@
+"""Line searches along a direction: Armijo, Wolfe and exact."""

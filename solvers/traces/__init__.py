@@ -1,0 +1,1 @@
+"""Traces of runs: their columns, records, segments and files."""

@@ -1,0 +1,195 @@
+"""Readers of files of runs, as :func:`.trace.save` writes them and ``--json`` prints them."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..methods.iterate import FIELDS
+from .records import (
+    COUNT,
+    INFO_KINDS,
+    NUMBER,
+    PROBLEM_KINDS,
+    REFERENCE_KINDS,
+    REQUIRED_PROBLEM_FIELDS,
+    RESULT_KINDS,
+    TEXT,
+    WORDS,
+    FieldKind,
+    InvalidRecord,
+    checked,
+    printable,
+)
+from .segments import segments
+from .trace import Trace
+
+#: Bytes of a file of runs, and of what it unpacks to, at most.
+MAX_TRACE_BYTES = 1 << 30
+#: Status of a run whose file has no result.
+CUT_SHORT = "interrupted"
+#: Fields of a line of type "run", and of a line of type "iterate".
+RUN_KINDS = {name: INFO_KINDS[name] for name in ("label", "solver", "params", "from", "lams")}
+ITERATE_KINDS = {
+    name: {int: COUNT, float: NUMBER, str: TEXT, tuple: WORDS}[f.type] for name, f in FIELDS.items()
+}
+#: Errors of a file of arrays that holds something else, or was forged.
+_ARRAY_FILE_ERRORS = (
+    *(
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        MemoryError,
+        RuntimeError,
+    ),
+    *(struct.error, zipfile.BadZipFile, zlib.error),
+)
+
+
+def read(path: str | Path) -> list[Trace]:
+    """Return the runs of a ``.jsonl`` or ``.npz`` file, in their order.
+
+    Of JSON lines come all fields of the iterates, of arrays the last weights as well. Raises ValueError, one
+    sentence, for a file that cannot be read or does not hold runs.
+    """
+    path = Path(path)
+    if path.suffix not in _FILE_READERS:
+        advice = f"the name must end in {' or '.join(_FILE_READERS)}"
+        if path.suffix == ".csv":
+            advice = "a .csv holds no settings, save the run as .jsonl"
+        raise ValueError(f"cannot read {path.name}: {advice}")
+    try:
+        if not path.is_file():
+            raise ValueError(f"cannot read {path}: there is no such file")
+        if path.stat().st_size > MAX_TRACE_BYTES:
+            raise ValueError(f"cannot read {path}: it has more than {MAX_TRACE_BYTES >> 30} GiB")
+        traces = _FILE_READERS[path.suffix](path)
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+    except _InvalidFile as error:
+        raise ValueError(f"cannot read {path}: {error}") from None
+    if not traces:
+        raise ValueError(f"cannot read {path}: there is no run in it")
+    return traces
+
+
+class _InvalidFile(Exception):
+    """A file has invalid content; the message follows its name."""
+
+
+def _lines(path: Path) -> list[Trace]:
+    traces: list[Trace] = []
+    about: dict[str, Any] = {}
+    for number, record in _records(path):
+        try:
+            match record.get("type"):
+                case "problem":
+                    about = {"problem": checked(record, PROBLEM_KINDS, REQUIRED_PROBLEM_FIELDS)}
+                case "reference":
+                    known = checked(record, REFERENCE_KINDS)
+                    about |= {"reference": known, "f_star": known.get("f_star")}
+                case "run" if about:
+                    said = checked(_only(record, RUN_KINDS), RUN_KINDS, ("label", "solver", "params"))
+                    traces.append(Trace({"f_star": None, **about, **said}))
+                    segments(traces[-1])
+                case "iterate" if traces:
+                    traces[-1].append(checked(_only(record, ITERATE_KINDS), ITERATE_KINDS, ("iteration",)))
+                case "result" if traces:
+                    traces[-1].result = checked(record, RESULT_KINDS)
+        except InvalidRecord as error:
+            raise _InvalidFile(f"line {number} {error}") from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            raise _InvalidFile(
+                f"line {number} is no record of a run, as `solverscope run` writes them"
+            ) from None
+    for trace in traces:
+        _finish(trace)
+    return traces
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                record = json.loads(line)
+                if not isinstance(record, dict):
+                    raise _InvalidFile(f"line {number} is no record")
+                yield number, record
+    except UnicodeDecodeError:
+        raise _InvalidFile("it is not text in UTF-8") from None
+    except (ValueError, RecursionError):  # also a number of thousands of digits
+        raise _InvalidFile(f"line {number} is not JSON: the file may have been cut") from None
+
+
+def _only(record: Mapping[str, Any], kinds: Mapping[str, FieldKind]) -> dict[str, Any]:
+    """Return the fields of a record that are read here, without those that are null."""
+    return {name: record[name] for name in kinds if record.get(name) is not None}
+
+
+def _finish(trace: Trace) -> None:
+    if (np.diff(trace.iteration) <= 0).any():
+        raise _InvalidFile(f"the iterations of {trace.info.label} do not come one after the other")
+    trace.finish(trace.result.get("status", CUT_SHORT), trace.result.get("message", ""))
+
+
+def _arrays(path: Path) -> list[Trace]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MAX_TRACE_BYTES:
+                raise _InvalidFile(f"it unpacks to more than {MAX_TRACE_BYTES >> 30} GiB")
+        with np.load(path, allow_pickle=False) as arrays:
+            problem = checked(json.loads(str(arrays["problem"])), PROBLEM_KINDS, REQUIRED_PROBLEM_FIELDS)
+            labels = [name.removesuffix("/info") for name in arrays.files if name.endswith("/info")]
+            return [_from_arrays(label, arrays, problem) for label in labels]
+    except InvalidRecord as error:
+        raise _InvalidFile(f"a record of it {error}") from None
+    except _ARRAY_FILE_ERRORS:
+        raise _InvalidFile("it does not hold runs, as `solverscope run --out FILE.npz` writes them") from None
+
+
+def _from_arrays(label: str, arrays: Mapping[str, np.ndarray], problem: dict[str, Any]) -> Trace:
+    said = json.loads(str(arrays[f"{label}/info"]))
+    result = checked(said.pop("result"), RESULT_KINDS)
+    info = checked(said, INFO_KINDS, ("label", "solver", "params"))
+    columns = {
+        name: _column(name, arrays[f"{label}/{name}"]) for name in FIELDS if f"{label}/{name}" in arrays
+    }
+    trace = Trace.from_columns(columns, {"problem": problem, **info})
+    segments(trace)
+    if f"{label}/w_size" in arrays:
+        size = int(arrays[f"{label}/w_size"])
+        if not 0 <= 8 * size <= MAX_TRACE_BYTES:
+            raise _InvalidFile(f"{label} has {size} weights")
+        trace.w = np.zeros(size)
+        trace.w[arrays[f"{label}/w_indices"]] = arrays[f"{label}/w_values"]
+    trace.result = result
+    _finish(trace)
+    return trace
+
+
+def _column(name: str, column: np.ndarray) -> Sequence[Any] | np.ndarray:
+    """Return a column as a trace takes it; raise ValueError if it is not a valid column of that field."""
+    field = FIELDS[name]
+    if column.ndim != 1 or column.dtype.kind not in {int: "iu", float: "fiu"}.get(field.type, "U"):
+        raise InvalidRecord(f"has {column.dtype} for {name}")
+    if name == "iteration" and (column < 0).any():
+        raise InvalidRecord("has iterations below 0")
+    if field.numeric:
+        return column
+    texts = [printable(text) for text in column.tolist()]
+    return (
+        [tuple(text.split()) for text in texts] if field.type is tuple else [text or None for text in texts]
+    )
+
+
+_FILE_READERS = {".jsonl": _lines, ".npz": _arrays}

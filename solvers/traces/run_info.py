@@ -1,0 +1,67 @@
+"""The settings of a run that its trace carries, and their record in files and in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+
+#: The keys of the record that are no names for a field.
+RECORD_KEYS = {"origin": "from"}
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """Label and settings of a run.
+
+    Attributes
+    ----------
+    label, solver : str
+        The run's label, and the solver's id.
+    params, problem : mapping
+        The solver's hyper-parameters, and the record of the problem, empty if not known.
+    f_star : float or None
+        The problem's minimum, if known.
+    reference : mapping or None
+        The record of where f* comes from.
+    origin : mapping or None
+        The record of the iterate that a branch begins at.
+    lams : tuple of mappings
+        A record of each change of λ during the run.
+    warm : bool
+        Whether the run did not start at its problem's starting point.
+    """
+
+    label: str = "run"
+    solver: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    problem: Mapping[str, Any] = field(default_factory=dict)
+    f_star: float | None = None
+    reference: Mapping[str, Any] | None = None
+    origin: Mapping[str, Any] | None = None
+    lams: tuple[Mapping[str, Any], ...] = ()
+    warm: bool = False
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """Return the settings in a record, whose other fields are ignored."""
+        known = {
+            f.name: record[key] for f in fields(cls) if (key := RECORD_KEYS.get(f.name, f.name)) in record
+        }
+        return cls(**{**known, "lams": tuple(known.get("lams", ()))})
+
+    def record(self) -> dict[str, Any]:
+        """Return the record that files and the history hold; optional fields are in it if they are set."""
+        values = {RECORD_KEYS.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        values["lams"] = list(self.lams)
+        always = ("label", "solver", "params", "f_star")
+        return {key: value for key, value in values.items() if value or key in always}
+
+    def along(self, iterations: np.ndarray, name: str) -> np.ndarray:
+        """Return, for each of these iterates, a number that changes of λ record: ``lam``, ``f_star`` or the
+        first ``iteration`` since. Unknown numbers are nan."""
+        start = {"iteration": 0, "lam": self.problem.get("lam"), "f_star": self.f_star}
+        numbers = np.array([one[name] for one in (start, *self.lams)], dtype=float)  # None becomes nan
+        return numbers[np.searchsorted([one["iteration"] for one in self.lams], iterations, side="right")]

@@ -1,0 +1,1 @@
+"""Rules that choose which weights a solver works on, and their epochs."""

@@ -1,0 +1,112 @@
+"""The policy of shrinking: a threshold from the last violation, a schedule of epochs, looking back or not.
+
+All solvers that shrink go by :class:`ShrinkingPolicy`. A zero weight leaves if its slack exceeds M̂/N, M̂ the
+largest violation at the iterate before. An epoch ends when the violations of the rest have fallen to the
+target of its schedule; then all weights come back. Kernels that test as they go receive the threshold.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+
+class Cooling:
+    """ε-cooling (Zhong et al. 2014, section 2.3): the target of an epoch is ε_s times V_0, the violation at
+    w = 0, or ``noise`` if that is more.
+
+    ε_s begins at ``start`` and becomes max(``least``, ``factor`` · min(ε_s, V/V_0)) when the epoch ends with
+    violation V over all weights.
+    """
+
+    def __init__(
+        self, start: float, factor: float, least: float, violation_at_zero: float, *, noise: float = 0.0
+    ) -> None:
+        self.eps, self.factor, self.least, self.noise = start, factor, least, noise
+        self.V0 = max(violation_at_zero, sys.float_info.min)
+
+    @property
+    def target(self) -> float:
+        """Return the violation at which the working set of this epoch is done."""
+        return max(self.eps * self.V0, self.noise)
+
+    def screen_all(self, violation: float) -> None:
+        """Ignore the violation over all weights at the start of an epoch, on which nothing depends."""
+
+    def end_epoch(self, violation: float = np.inf) -> None:
+        """Lower ε_s, given the violation over all weights."""
+        self.eps = max(self.least, self.factor * min(self.eps, violation / self.V0))
+
+
+class FixedShare:
+    """Schedule in which an epoch ends at a fixed share of the violation over all weights at its start.
+
+    It ends at ``least`` if that is more.
+    """
+
+    def __init__(self, share: float, least: float) -> None:
+        self.share, self.least = share, least
+        self.target = 0.0
+
+    def screen_all(self, violation: float) -> None:
+        """Set the target, given the violation over all weights."""
+        self.target = max(self.share * violation, self.least)
+
+    def end_epoch(self, violation: float = np.inf) -> None:
+        """Keep the target: the screening of all weights that follows sets it."""
+
+
+class ShrinkingPolicy:
+    """The policy of when weights leave a working set, and when all come back.
+
+    Parameters
+    ----------
+    schedule : Cooling or FixedShare
+        When an epoch ends.
+    n_instances : int
+        N of the threshold M̂/N.
+    enabled : bool
+        Whether weights leave at all.
+    reactivates : bool
+        Whether an epoch ever ends, so that weights come back.
+    resets : bool
+        Whether M̂ is ∞ again in a new epoch, so that each weight is visited once before it may leave.
+    epoch : int
+        The number of the first epoch.
+    violation : float
+        M̂ at the start.
+    """
+
+    def __init__(
+        self,
+        schedule: Cooling | FixedShare,
+        n_instances: int,
+        *,
+        enabled: bool = True,
+        reactivates: bool = True,
+        resets: bool = False,
+        epoch: int = 0,
+        violation: float = np.inf,
+    ) -> None:
+        self.schedule, self.n_instances = schedule, n_instances
+        self.enabled, self.reactivates, self.resets = enabled, reactivates, resets
+        #: the epoch, and M̂
+        self.epoch, self.last_violation = epoch, violation
+
+    @property
+    def threshold(self) -> float:
+        """Return M̂/N, the slack beyond which a zero weight leaves; ∞ if none does."""
+        return self.last_violation / self.n_instances if self.enabled else np.inf
+
+    def epoch_is_over(self, violation: float, *, whole: bool, stuck: bool = False) -> bool:
+        """Return whether all weights are to come back: violations on a part of the weights are at most the
+        target, or no step decreases f there (``stuck``)."""
+        return self.reactivates and not whole and (stuck or violation <= self.schedule.target)
+
+    def end_epoch(self, violation: float) -> None:
+        """Begin the next epoch, given the violation over all weights."""
+        self.schedule.end_epoch(violation)
+        self.epoch += 1
+        if self.resets:
+            self.last_violation = np.inf

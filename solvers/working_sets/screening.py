@@ -1,0 +1,203 @@
+"""Measures of blocks of weights that a rule of the working set decides by: slack, violation, safe ball.
+
+A block is a weight, or a row of weights if the penalty has a norm of rows. Its *slack* is how far its
+gradient may move, in ℓ2 norm, while zero stays optimal for it; it is negative if zero is not optimal. For
+λ‖w‖₁ it is λ - |g_j|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compute.jit import kernel
+from ..compute.lazy import lazy
+from ..linalg.row_norms import row_subgradient, soft_thresholded, violation_of
+from ..linalg.working_set import WorkingSet
+
+
+@dataclass(frozen=True)
+class SafeBall:
+    """A ball around a feasible dual point that contains the dual optimum, with an entry per screened block.
+
+    A block whose ``slack`` at the centre exceeds ``max_change``, the most that its gradient changes within
+    the ball, is zero at the optimum. ``radius`` is in the space of residuals; ``gap`` is the proved bound of
+    f(w) - f* from which the radius follows.
+    """
+
+    slack: np.ndarray
+    max_change: np.ndarray
+    radius: float
+    gap: float
+
+
+class ScreeningContext:
+    """Blocks that a rule screens at an iterate, with an entry per block in each array, computed when needed.
+
+    Parameters
+    ----------
+    W, G : array (blocks, width)
+        The weights, and the gradient of loss and ridge.
+    strengths : tuple of float
+        Strengths (l1, l2, sup) of the norms of :mod:`.linalg.row_norms`.
+    previous_set : WorkingSet or None
+        The blocks of the working set before; None before there was one.
+    screened : WorkingSet
+        These blocks among all.
+    previous_violation : float
+        The largest violation at the iterate before; ∞ at the first.
+    threshold : float
+        Zhong's M̂/N: ``previous_violation`` over the number of instances.
+    all_remaining : bool
+        Whether these are all blocks that are not proved to be zero.
+    ball : SafeBall or None
+        The ball around the best dual point so far; None unless all remaining blocks are screened and the rule
+        needs it.
+    """
+
+    def __init__(
+        self,
+        W: np.ndarray,
+        G: np.ndarray,
+        strengths: tuple[float, float, float],
+        *,
+        previous_set: WorkingSet | None,
+        screened: WorkingSet,
+        previous_violation: float,
+        threshold: float,
+        all_remaining: bool,
+        ball: SafeBall | None = None,
+    ) -> None:
+        self.W, self.G, self.strengths = W, G, strengths
+        self.previous_set, self.screened = previous_set, screened
+        self.previous_violation, self.threshold = previous_violation, threshold
+        self.all_remaining, self.ball = all_remaining, ball
+
+    @property
+    def single_weights(self) -> bool:
+        """Return whether blocks are single weights and the penalty is λ‖w‖₁ alone."""
+        return self.W.shape[1] == 1 and self.strengths[1] == 0.0 and self.strengths[2] == 0.0
+
+    @lazy
+    def _weighed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = len(self.W)
+        slack, violation, zero = np.empty(n), np.empty(n), np.empty(n, np.bool_)
+        weigh(self.W, self.G, *self.strengths, slack, violation, zero)
+        return slack, violation, zero
+
+    @property
+    def slack(self) -> np.ndarray:
+        """Return how far the gradient of each block may move while zero stays optimal."""
+        return self._weighed[0]
+
+    @property
+    def violation(self) -> np.ndarray:
+        """Return the violation of each block, as :func:`.row_norms.violation_of` measures it."""
+        return self._weighed[1]
+
+    @property
+    def zero(self) -> np.ndarray:
+        """Return whether all weights of each block are zero."""
+        return self._weighed[2]
+
+    @lazy
+    def was_active(self) -> np.ndarray:
+        """Return whether each block was in the working set before."""
+        if self.previous_set is None:
+            return np.zeros(len(self.W), dtype=np.bool_)
+        return self.screened.take(self.previous_set.mask())
+
+    @lazy
+    def largest(self) -> float:
+        """Return the largest violation."""
+        if self.single_weights:
+            return float(largest_violation(self.W[:, 0], self.G[:, 0], self.strengths[0]))
+        return float(self.violation.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class ShrinkTest:
+    """What a test of shrinking did, for observers: of the blocks ``tested``, each of ``width`` weights, those
+    with w_j ≠ 0 or |g_j| > ``bound`` stay.
+
+    ``gradient`` holds g on ``tested``; for rows of weights, for penalties with several norms, and for rules
+    that do not go by a bound, it is ``l1`` minus the slack. The bound tends to ``l1``, the most that |g| may
+    be if w_j = 0 is optimal; it is -∞ if nothing leaves, and nan if another measure than |g| decides.
+    ``allowance`` is l1 - bound in letters. ``largest`` is the largest violation M of the weights that stay;
+    the working set is done when that is at most ``target``. ``returned`` lists the non-zero weights that were
+    outside the working set when the epoch before ended.
+
+    ``cost`` is the CPU time in seconds of all tests so far, without the gradients on working sets; nan if it
+    is not known. ``proved`` counts the weights that this test proved to be zero by the ``ball``. Its
+    ``radius`` is in the space of sG, s the scale of the loss.
+    """
+
+    tested: WorkingSet
+    gradient: np.ndarray
+    l1: float
+    bound: float
+    largest: float
+    target: float
+    returned: np.ndarray
+    width: int = 1
+    allowance: str = "M̂/N"
+    cost: float = np.nan
+    proved: int = 0
+    ball: SafeBall | None = None
+    radius: float = np.nan
+
+
+@kernel
+def weigh(W, G, l1, l2, sup, slack, violation, zero):
+    """Write slack, violation and whether it is zero for each block, a row of W; G is the gradient of loss and
+    ridge."""
+    out = np.empty(W.shape[1])
+    for j in range(W.shape[0]):
+        if W.shape[1] == 1 and l2 == 0.0 and sup == 0.0:
+            w, g = W[j, 0], G[j, 0]
+            slack[j], zero[j] = l1 - abs(g), w == 0.0
+            violation[j] = max(-slack[j], 0.0) if w == 0.0 else abs(g + np.sign(w) * l1)
+            continue
+        zero[j] = True
+        for c in range(W.shape[1]):
+            zero[j] = zero[j] and W[j, c] == 0.0
+        row_subgradient(W[j], G[j], l1, l2, sup, out)
+        violation[j] = violation_of(out, l2, sup)
+        slack[j] = slack_of(G[j], l1, l2, sup)
+
+
+@kernel
+def largest_violation(w, g, l1):
+    """Return the largest violation of single weights, without an array of all."""
+    largest = 0.0
+    for j in range(w.size):
+        largest = max(largest, abs(g[j]) - l1 if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * l1))
+    return largest
+
+
+@kernel
+def slacks(G, l1, l2, sup, out):
+    """Write the slack of each row of gradients."""
+    for j in range(G.shape[0]):
+        out[j] = slack_of(G[j], l1, l2, sup)
+
+
+@kernel
+def slack_of(g, l1, l2, sup):
+    """Return a lower bound of how far the gradient g of a row may move while zero stays optimal; it is
+    negative if zero is not optimal.
+
+    Zero is optimal if no entry is left of S(g, l1), or its norm is at most that of the row: ‖·‖₂ <= l2, or
+    ‖·‖₁ <= sup. A move by r takes an entry a below l1 to no more than r - a, in norm. It changes ‖S(g)‖₂ by
+    at most r, and ‖S(g)‖₁ by at most r √m.
+    """
+    top, squares, total = 0.0, 0.0, 0.0
+    for c in range(g.size):
+        left = abs(soft_thresholded(g[c], l1))
+        top = max(top, abs(g[c]))
+        squares += left * left
+        total += left
+    if sup > 0.0:
+        return (sup - total) / np.sqrt(g.size)
+    return (l1 - top) + l2 if top <= l1 or l2 == 0.0 else l2 - np.sqrt(squares)

@@ -1,0 +1,106 @@
+"""Shrinking rules: Zhong's (Algorithm 2 of Zhong et al. 2014, lines 3 to 16), and those that share its test.
+
+:meth:`Zhong.select` is the test of lines 3 to 9. :class:`.policy.Cooling` is ε_s of lines 10 and 16, and
+:class:`.policy.ShrinkingPolicy` holds M̂ and decides when an epoch ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compute.jit import kernel
+from .policy import Cooling, FixedShare
+from .rule import Rule
+from .screening import ScreeningContext
+
+
+@dataclass(frozen=True)
+class Zhong(Rule):
+    """A block leaves if its slack is at least M̂/N, M̂ the largest violation at the iterate before.
+
+    An epoch ends, and all blocks come back to be tested at once, when the violations of the rest have fallen
+    to ε_s V_0. ε_s begins at ``cooling_start`` and falls by the factor ``cooling`` or more from epoch to
+    epoch. Without ``cooling_start`` the target is a tenth of the violation over all blocks at the start of
+    the epoch.
+    """
+
+    id = "zhong"
+    name = "Zhong's shrinking"
+    summary = "a weight leaves with more slack than M̂/N, and all come back at the end of an epoch"
+    paper = "Zhong et al. 2014, Algorithm 2"
+    allowance = "M̂/N"
+    by_bound = True
+
+    cooling_start: float = 0.0
+    cooling: float = 0.1
+
+    def bound(self, context: ScreeningContext) -> float:
+        return context.threshold
+
+    def keeps(self, context: ScreeningContext) -> np.ndarray:
+        return context.slack < context.threshold
+
+    def select(self, context: ScreeningContext) -> np.ndarray:
+        if not context.single_weights:
+            return super().select(context)
+        given = context.W[:, 0], context.G[:, 0], context.strengths[0], context.threshold
+        keep, context.largest = shrink_weights(*given)
+        return keep
+
+    def schedule(self, tol: float, aim: float, violation_at_zero: float) -> Cooling | FixedShare:
+        if not self.cooling_start:
+            return super().schedule(tol, aim, violation_at_zero)
+        return Cooling(self.cooling_start, self.cooling, tol, violation_at_zero)
+
+
+@dataclass(frozen=True)
+class NoReturn(Zhong):
+    """Zhong's test without looking back: what has left is never screened again, to see what that is for."""
+
+    id = "no-return"
+    name = "Without return"
+    summary = "Zhong's test, and what has left never comes back: the optimum may be missed"
+    reactivates = False
+
+
+@dataclass(frozen=True)
+class LiblinearShrinking(Zhong):
+    """The same test, of all blocks, before each step: nothing is left out for longer."""
+
+    id = "liblinear"
+    name = "liblinear's shrinking"
+    summary = "a weight is left out of one step with more slack than M̂/l"
+    paper = "Yuan, Ho and Lin 2012"
+    dynamic = True
+    allowance = "M̂/l"
+
+
+@dataclass(frozen=True)
+class Blondel(Rule):
+    """The same test; all blocks come back when the rest has converged, and stay for that screening."""
+
+    id = "blondel"
+    name = "Blondel's shrinking"
+    summary = "a weight leaves with more slack than v/n, and all come back when the rest has converged"
+    paper = "Blondel et al. 2013, section 5.2.4"
+    inner_tol_ratio = 0.0
+    allowance = "v/n"
+
+    def bound(self, context: ScreeningContext) -> float:
+        back = context.all_remaining and not context.was_active.all()
+        return np.inf if back else context.threshold
+
+
+@kernel
+def shrink_weights(w, g, l1, threshold):
+    """Return which weights stay, w_j ≠ 0 or |g_j| > λ - M̂/N (line 6), and M, the largest |∂_j f| of eq. (16)
+    among them; ``threshold`` is M̂/N."""
+    keep, M = np.empty(w.size, np.bool_), 0.0
+    for j in range(w.size):
+        keep[j] = w[j] != 0.0 or abs(g[j]) - l1 + threshold > 0.0
+        if keep[j]:
+            violation = abs(g[j]) - l1 if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * l1)
+            M = max(M, violation)
+    return keep, M

@@ -1,4 +1,4 @@
-"""What a loader returns and what a user gets."""
+"""The content that a loader returns, and the data set that a user gets."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from .errors import DataError
+from .kinds import NUMERIC
 from .metrics import entity_f1
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The largest feature that all solvers can work with: squares of it, and ratios of these, are finite and
 #: beyond no safeguard of theirs.
-LARGEST = 1e12
+MAX_ENTRY = 1e12
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Part:
     y : array or CSR matrix
         Binary: (n,) int8, -1 or +1. Multiclass and sequences: (n,) int32 codes from 0; in a test part -1 for
         labels unseen in training. Tree: (n,) int32, the node of the leaf. Multilabel: (n, L) CSR, int8.
+        Regression: (n,) float64 targets, multitask (n, k).
         Function: its pieces (see :mod:`solverscope.datasets.loaders.toys`); X is the identity, with a row per
         variable.
     offsets : array, shape (n_sequences + 1,), optional
@@ -53,7 +55,7 @@ class Part:
 
     @property
     def n_samples(self) -> int:
-        """Return the number of sequences, or of rows where there are none."""
+        """Return the number of sequences, or of rows if there are no sequences."""
         return self.X.shape[0] if self.offsets is None else len(self.offsets) - 1
 
     def take(self, samples: np.ndarray) -> Part:
@@ -79,13 +81,13 @@ class Content:
     train, test : Part
         ``test`` is None where the source has no test part.
     label_names, feature_names : sequence of str
-        Names of classes, labels, tags or nodes, and of the columns of X: by default pixels where there is a
-        ``picture_shape``, else x1, x2, ...
+        Names of classes, labels, tags, nodes or targets, and of the columns of X: by default pixels where
+        there is a ``picture_shape``, else x1, x2, ...
     digest : str, optional
         Changes whenever the data change; by default that of the :class:`Request`.
     kind : str, optional
-        The kind of labels: binary, multiclass, multilabel, sequences, tree or function; by default that of
-        the :class:`DataSetInfo`.
+        The kind of labels: binary, multiclass, multilabel, sequences, tree, regression, multitask or
+        function; by default that of the :class:`DataSetInfo`.
     parents : array, shape (n_nodes,), optional
         int32, the parent of each node of a tree; -1 for the root.
     picture_shape : (int, int), optional
@@ -179,7 +181,7 @@ class Dataset(Content):
 
     @property
     def n_classes(self) -> int:
-        """Return the number of classes, labels, tags or nodes."""
+        """Return the number of classes, labels, tags, nodes or targets."""
         return len(self.label_names)
 
     @property
@@ -197,7 +199,7 @@ class Dataset(Content):
 
 def _spread(dataset: Dataset, k: int) -> np.ndarray:
     n = dataset.n_samples
-    if dataset.kind in ("sequences", "multilabel"):
+    if dataset.kind in ("sequences", "multilabel", *NUMERIC):
         return np.linspace(0, n - 1, min(k, n)).astype(int)
     y = dataset.y
     # rank of each sample within its class: sorting by it takes one sample of each class in turn
@@ -237,6 +239,8 @@ def _features(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
 
 def _label(dataset: Dataset, rows: np.ndarray) -> str:
     names, y = dataset.label_names, dataset.y[rows]
+    if dataset.kind in NUMERIC:
+        return ", ".join(f"{value:.4g}" for value in y.ravel()[:4])
     if dataset.kind == "binary":
         return names[int(y[0] > 0)]
     if dataset.kind == "multilabel":
@@ -249,13 +253,13 @@ def _label(dataset: Dataset, rows: np.ndarray) -> str:
 def check(dataset: Dataset) -> Dataset:
     """Return loaded data after checking them.
 
-    Raises DataError if a part is empty, all labels are the same or one is no code of a class, a sequence has
-    no token, or rows and labels differ in number.
+    Raises DataError if a part is empty or has one label only, or if a label is no code of a class. Also
+    raises it if a sequence has no token, or if rows and labels differ in number.
     """
     for name, part in (("training", dataset.train), ("test", dataset.test)):
         if part is not None:
             _check_part(dataset, name, part)
-    if dataset.kind == "function":
+    if dataset.kind in ("function", *NUMERIC):
         return dataset
     if dataset.kind == "multilabel":
         counts = np.bincount(dataset.y.indices, minlength=dataset.n_classes)
@@ -281,13 +285,15 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
         raise DataError(
             f"{dataset.id}: the {name} part has {n:,} rows but {part.y.shape[0]:,} labels; give one a row."
         )
-    right = (n, dataset.n_classes) if dataset.kind == "multilabel" else (n,)
+    right = (n, dataset.n_classes) if dataset.kind in ("multilabel", "multitask") else (n,)
     if part.y.shape != right and dataset.kind != "function":
         raise DataError(
             f"{dataset.id}: the {name} part has labels of shape {part.y.shape}; {dataset.kind} labels have "
             f"the shape {right}."
         )
-    if dataset.kind not in ("function", "multilabel"):
+    if dataset.kind in NUMERIC:
+        check_values(dataset.id, name, part.y, what="targets")
+    elif dataset.kind not in ("function", "multilabel"):
         _check_codes(dataset, name, part.y)
     if part.offsets is not None:
         if part.offsets[0] != 0 or part.offsets[-1] != n:
@@ -316,16 +322,17 @@ def _check_codes(dataset: Dataset, name: str, y: np.ndarray) -> None:
         )
 
 
-def check_values(id: str, name: str, X: Any, most: float = LARGEST) -> None:
-    """Raise DataError if a feature is not finite, or larger than solvers can work with."""
+def check_values(id: str, name: str, X: Any, most: float = MAX_ENTRY, *, what: str = "features") -> None:
+    """Raise DataError if a feature, or a target, is not finite or larger than solvers can work with."""
     lazy = hasattr(X, "csc_rows")
     base = X.base() if lazy else X
     values = base if isinstance(base, np.ndarray) else base.data
     # unsigned integers have no negative
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if not np.isfinite(largest):
-        raise DataError(f"{id}: the {name} part has features that are NaN or infinite; all must be finite.")
+        raise DataError(f"{id}: the {name} part has {what} that are NaN or infinite; all must be finite.")
     if largest > (math.sqrt(most) if lazy and X.degree == 2 else most):
         raise DataError(
-            f"{id}: the {name} part has features beyond {most:g}; scale them down, as scale=standard does."
+            f"{id}: the {name} part has {what} beyond {most:g}; scale them down, as "
+            f"{'scale' if what == 'features' else 'target_scale'}=standard does."
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import store
 from .errors import DataError
+from .kinds import DEFAULT_LOSSES, NUMERIC
 from .limits import MAX_FEATURES
 from .options import Option, holds
 from .size import Size
@@ -19,20 +20,11 @@ from .store import DataFile, Progress
 if TYPE_CHECKING:
     from .dataset import Content
 
-LOSSES = {
-    "binary": "logistic",
-    "multiclass": "multiclass-logistic",
-    "multilabel": "multilabel-squared-hinge",
-    "sequences": "chain-crf",
-    "tree": "tree-softmax",
-    "function": "toy",
-}
-"""Default loss of each kind of labels."""
-
 CHOOSING = ("split", "fold", "n_train", "test", "cv")
 """Options that choose which samples are trained on and which are held out: one λ is good for all."""
 
-SCALES = ("none", "unit", "minmax", "standard", "sample-standard")
+SCALES = ("none", "unit", "minmax", "center", "standard", "sample-standard")
+TARGET_SCALES = ("none", "center", "standard")
 WEIGHTINGS = ("binary", "counts", "tf-idf")
 
 #: Options that all sets have where they make sense; each set has its own defaults.
@@ -49,6 +41,10 @@ DOUBLE_HELP = "so many of the features that are most often not zero come twice"
 DOUBLE = Option("double", 0, DOUBLE_HELP, 0, MAX_FEATURES, title="doubled features")
 DEGREE = Option("degree", 1, "2 adds all products of two features", 1, 2, title="degree of products")
 BIAS = Option("bias", 0, "1 adds a constant feature, the last", 0, 1, title="constant feature")
+TARGET_SCALE_HELP = "center: minus the training mean; standard: divided by the deviation too"
+TARGET_SCALE = Option(
+    "target_scale", "none", TARGET_SCALE_HELP, choices=TARGET_SCALES, title="scaling of targets"
+)
 POSITIVE_HELP = "one class (or what lies below a node) against the rest; also even, odd"
 POSITIVE = Option("positive", None, POSITIVE_HELP, title="class against the rest")
 
@@ -118,7 +114,8 @@ class DataSetInfo:
     id, name, summary : str
         What command line and page call the set and say of it.
     kind : str
-        The kind of labels: binary, multiclass, multilabel, sequences, tree or function.
+        The kind of labels: binary, multiclass, multilabel, sequences, tree, regression (one numeric target),
+        multitask (several) or function.
     loader : str or callable
         A function of a :class:`Request` that returns a :class:`Content`, or "module:function".
     paper, description, source, terms : str
@@ -133,6 +130,8 @@ class DataSetInfo:
         The default weighting of word counts; None for anything but text.
     scale : str or float
         The default scaling: one of ``SCALES``, or a number to divide by.
+    target_scale : str
+        The default scaling of numeric targets: one of ``TARGET_SCALES``.
     degree, bias : int
         Defaults of the options for products of features and for a constant feature.
     files : tuple of DataFile
@@ -167,6 +166,7 @@ class DataSetInfo:
     splits: tuple[str, ...] = ("given",)
     weighting: str | None = None
     scale: str | float = "none"
+    target_scale: str = "none"
     degree: int = 1
     bias: int = 0
     files: tuple[DataFile, ...] = ()
@@ -181,7 +181,7 @@ class DataSetInfo:
     @property
     def loss(self) -> str:
         """Return the id of the default loss."""
-        return LOSSES[self.kind]
+        return DEFAULT_LOSSES[self.kind]
 
     @property
     def file(self) -> str | None:
@@ -204,7 +204,9 @@ class DataSetInfo:
             common.append(replace(WEIGHTING, default=self.weighting))
         common += [replace(SCALE, default=self.scale), DOUBLE]
         common += [replace(DEGREE, default=self.degree), replace(BIAS, default=self.bias)]
-        common += [] if self.kind == "sequences" else [POSITIVE]
+        if self.kind in NUMERIC or self.paths:
+            common.append(replace(TARGET_SCALE, default=self.target_scale))
+        common += [] if self.kind in ("sequences", *NUMERIC) else [POSITIVE]
         return (*self.own, *common)
 
     def parse(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -241,7 +243,7 @@ class DataSetInfo:
         return tuple(file for file in self.files if holds(file.when, effective))
 
     def available(self, **options: Any) -> tuple[bool, str | None]:
-        """Tell whether the files needed for these options are at hand, and what to do if not."""
+        """Return whether the files needed for these options are available, and what to do if not."""
         for file in self.needed(**options):
             if store.find(file.path) is None:
                 return False, store.advice(file, self.source)

@@ -2,7 +2,8 @@
 
 
 class DataError(ValueError):
-    """A data set, an option or a file cannot be used; one sentence says what would be right."""
+    """The error that a data set, an option or a file cannot be used; the message is one sentence with the
+    remedy."""
 
 
 def short(error: Exception) -> str:

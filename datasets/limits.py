@@ -1,4 +1,4 @@
-"""What a file may at most contain."""
+"""Limits on the size and content of a file."""
 
 from dataclasses import dataclass
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 #: Prefixes of the tags of a token in an entity, of its first one, and of its last one.
-FIRST, LAST = ("B-", "S-", "U-"), ("E-", "L-", "S-", "U-")
-INSIDE = ("I-", *FIRST, *LAST)
+FIRST_PREFIXES, LAST_PREFIXES = ("B-", "S-", "U-"), ("E-", "L-", "S-", "U-")
+ENTITY_PREFIXES = ("I-", *FIRST_PREFIXES, *LAST_PREFIXES)
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,15 @@ def entity_scores(
     >>> scores["PER"].found, scores["PER"].correct
     (1, 0)
     """
-    types = sorted({name[2:] for name in label_names if name.startswith(INSIDE)})
+    types = sorted({name[2:] for name in label_names if name.startswith(ENTITY_PREFIXES)})
     number = {name: k for k, name in enumerate(types)}
     # codes of -1 read the last entry
-    of = np.array([number[name[2:]] if name.startswith(INSIDE) else -1 for name in label_names] + [-1])
+    of = np.array(
+        [number[name[2:]] if name.startswith(ENTITY_PREFIXES) else -1 for name in label_names] + [-1]
+    )
     begins, closes = (
-        np.array([name.startswith(prefixes) for name in label_names] + [False]) for prefixes in (FIRST, LAST)
+        np.array([name.startswith(prefixes) for name in label_names] + [False])
+        for prefixes in (FIRST_PREFIXES, LAST_PREFIXES)
     )
     first = np.zeros(len(y_true), bool)
     first[offsets[:-1]] = True

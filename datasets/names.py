@@ -36,7 +36,7 @@ class LazyNames(Sequence):
 
     @classmethod
     def pixels(cls, height: int, width: int) -> LazyNames:
-        """ "pixel (3, 5)", row by row, counted from 1."""
+        """Return names like "pixel (3, 5)", row by row, counted from 1."""
         return cls(height * width, lambda i: PIXEL.format(i // width + 1, i % width + 1))
 
 

@@ -11,8 +11,10 @@ from .errors import DataError
 
 
 def holds(when: str, options: Mapping[str, Any]) -> bool:
-    """Tell whether options have the values that ``when`` lists, as in "task=binary,split=given"; "" always
-    holds."""
+    """Return whether options have the values that ``when`` lists, as in "task=binary,split=given".
+
+    An empty ``when`` always holds.
+    """
     terms = (term.partition("=") for term in when.split(",") if term)
     return all(str(options[name]) == value for name, _, value in terms)
 
@@ -51,7 +53,7 @@ class Option:
 
     @property
     def numeric(self) -> type | None:
-        """Return the type of numbers that it takes; None if it takes words alone."""
+        """Return the type of numbers that the option takes; return None if it takes only words."""
         if isinstance(self.default, int):
             return int
         if isinstance(self.default, float) or self.low is not None or self.high is not None:

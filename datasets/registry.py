@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import store
 from .catalog import OWN_FILES, SETS
-from .entry import LOSSES, DataSetInfo, Request
+from .entry import DataSetInfo, Request
 from .errors import DataError
+from .kinds import DEFAULT_LOSSES
 from .store import Progress
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def register(entry: DataSetInfo) -> DataSetInfo:
         raise DataError(
             f"A data set cannot be called {entry.id!r}: use lower-case letters, digits and dashes."
         )
-    if entry.kind not in LOSSES:
+    if entry.kind not in DEFAULT_LOSSES:
         raise DataError(
-            f"Data set {entry.id} cannot be of kind {entry.kind!r}: use one of {', '.join(LOSSES)}."
+            f"Data set {entry.id} cannot be of kind {entry.kind!r}: use one of {', '.join(DEFAULT_LOSSES)}."
         )
     if entry.id in DATASETS:
         raise DataError(f"There is a data set called {entry.id} already: choose another id.")

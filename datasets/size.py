@@ -39,10 +39,11 @@ class Size:
         )
 
 
-def generated(options: Mapping[str, Any], outputs: str, by: Sequence[str]) -> Size:
-    """Estimate the size of a generated set, whose option ``outputs`` counts its outputs and whose options
-    ``by`` make it smaller: a quarter as many samples are for testing, and every row has a non-zero."""
+def generated(options: Mapping[str, Any], by: Sequence[str], outputs: str = "") -> Size:
+    """Estimate the size of a generated set. Its option ``outputs`` counts its outputs (one if it has none),
+    and its options ``by`` make it smaller. A quarter as many samples are for testing, and every row has a
+    non-zero."""
     samples, features = options["n_samples"], options["n_features"]
     rows = (samples + max(samples // 4, 1)) * options.get("length", 1)
     per_row = min(max(options["density"] * features, 1), features)
-    return Size(rows, features, options[outputs], int(rows * per_row), tuple(by))
+    return Size(rows, features, options[outputs] if outputs else 1, int(rows * per_row), tuple(by))

@@ -79,7 +79,7 @@ def own_path(name: str) -> Path:
 
 def open_regular(path: Path) -> io.BufferedReader:
     """Open a file for reading. Raises OSError, and DataError for a pipe or a device, which may never end."""
-    # to open a pipe without a writer would wait for ever
+    # to open a pipe without a writer would block indefinitely
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -89,12 +89,12 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def advice(file: DataFile, source: str) -> str:
-    """Say what to do when `file`, which comes from `source`, is not at hand."""
+    """Return the remedy if ``file``, which comes from ``source``, is missing."""
     place = f"put it at {folders()[0] / file.path}"
     if not os.environ.get("SOLVERSCOPE_DATA"):
         place += ", or name your data folder in SOLVERSCOPE_DATA"
     download = f"load the set to download it from {file.url}, or " if file.url else ""
-    return f"{file.path} is not at hand: {download}{place}" + (f" (source: {source})" if source else "")
+    return f"{file.path} is missing: {download}{place}" + (f" (source: {source})" if source else "")
 
 
 def fetch(file: DataFile, source: str, progress: Progress) -> Path:

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse
 
 from .dataset import Content, Dataset, Part, check, check_values
-from .entry import LOSSES, DataSetInfo, Request
+from .entry import DataSetInfo, Request
 from .errors import DataError, short
+from .kinds import DEFAULT_LOSSES, NUMERIC
 from .matrix import check_sparse
 from .names import LazyNames, with_doubles, with_products
 from .trees import below
@@ -20,7 +21,7 @@ from .trees import below
 MAX_DENSE = 100_000_000
 #: Widths of a constant feature, in units of its last place: entries are written and read with rounding.
 ULPS, EPS = 4.0, float(np.finfo(np.float64).eps)
-#: A width beside the entries from which on differences of entries are exact, and means are taken of these.
+#: Width relative to the entries below which differences of entries are exact: means are taken of these.
 CLOSE = 1e-3
 #: What a data set says as its entry does.
 ABOUT = ("id", "summary", "description", "source", "terms", "penalty")
@@ -49,7 +50,10 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         names = with_products(names, options["degree"], bool(options["bias"]))
         matrices = [expand(X, options["degree"], bool(options["bias"])) for X in matrices]
     labels, metric = [part.y for part in parts], entry.metric if kind == entry.kind else None
+    labels = scaled_targets(labels, kind, options.get("target_scale", "none"))
     if options.get("positive") is not None:
+        if kind in NUMERIC:
+            raise DataError(f"{entry.id}: positive= chooses one class, and the labels are numeric targets.")
         one, parents = options["positive"], content.parents
         labels, label_names = one_against_rest(labels, content.label_names, kind, one, parents)
         content, kind, metric = replace(content, label_names=label_names, parents=None), "binary", "f1"
@@ -62,7 +66,7 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         **{name: getattr(entry, name) for name in ABOUT},
         options=options,
         seed=request.seed,
-        loss=LOSSES[kind],
+        loss=DEFAULT_LOSSES[kind],
         lam=known.value if known else None,
         metric=metric,
     )
@@ -70,8 +74,10 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
 
 
 def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
-    """Return what a loader returned, with digest and names of features where it left these out. Raises
-    DataError for what it may not return."""
+    """Complete the return value of a loader by the digest and the names of features, if they are missing.
+
+    Raises DataError if the value is invalid.
+    """
     if not isinstance(content, Content):
         kind = type(content).__name__
         raise DataError(f"{entry.id}: its loader returns {kind}; it must return a datasets.Content.")
@@ -142,7 +148,8 @@ def split(content: Content, kind: str, how: str, seed: int) -> Content:
     if how == "given" or (how == "auto" and content.test is not None):
         return content
     pool = content.train if content.test is None else _pool(content.train, content.test)
-    if kind != "binary" and not scipy.sparse.issparse(pool.y) and (pool.y < 0).any():
+    coded = kind not in ("binary", *NUMERIC) and not scipy.sparse.issparse(pool.y)
+    if coded and (pool.y < 0).any():
         raise DataError(
             "The test part has classes that training lacks, so the two cannot be pooled: use split=given."
         )
@@ -166,8 +173,10 @@ def _parted(content: Content, pool: Part, train: np.ndarray, test: np.ndarray) -
 
 
 def hold_out(content: Content, kind: str, which: str, seed: int) -> Content:
-    """Hold out one of K parts of the training part, drawn by ``seed``, in place of the test part: the k-th
-    for "k/K". The parts have no sample in common, and as many of each class as can be."""
+    """Replace the test part by one of K parts of the training part, drawn with ``seed``: the k-th for "k/K".
+
+    The parts are disjoint and stratified by class.
+    """
     n = content.train.n_samples
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", which)
     k, parts = map(int, found.groups()) if found else (0, 0)
@@ -236,9 +245,9 @@ def _with_data(X: Any, data: np.ndarray) -> Any:
 def scale(matrices: list[Any], how: str | float) -> list[Any]:
     """Scale features; statistics are those of the first, the training part.
 
-    "unit": rows of Euclidean norm 1; "minmax": training features to [0, 1]; "standard": features of mean 0
-    and variance 1; "sample-standard": the same for rows, then for features (LIBSVM's `leu`); a number:
-    division by it. Raises DataError where this would make a large sparse matrix dense.
+    "unit": rows of Euclidean norm 1; "minmax": training features to [0, 1]; "center": features of mean 0;
+    "standard": of mean 0 and variance 1; "sample-standard": the same for rows, then for features (LIBSVM's
+    `leu`); a number: division by it. Raises DataError where this would make a large sparse matrix dense.
     """
     if how == "none" or 0 in matrices[0].shape:
         return matrices
@@ -255,6 +264,8 @@ def _scaled(matrices: list[Any], how: str | float) -> list[Any]:
     if how == "minmax":
         return _minmax(matrices)
     dense = [_dense(X, how) for X in matrices]
+    if how == "center":
+        return _centred(dense)
     noise = 0.0
     if how == "sample-standard":
         rows = [_spread(X, 1) for X in dense]
@@ -284,10 +295,10 @@ class _Spread:
 def _spread(X: np.ndarray, axis: int, noise: float = 0.0) -> _Spread:
     """Measure the spread along an axis; ``noise`` bounds the errors that entries have.
 
-    A mean over n entries is off by up to n ε |mean|, and so is the deviation of a constant: what is constant
-    is told by the width, largest minus smallest entry. Where that is small beside the entries they are
-    counted from the smallest, which is exact, so that a small spread is as precise as a large one. Units are
-    powers of two: squares neither overflow nor vanish.
+    A mean over n entries is off by up to n ε |mean|, and so is the deviation of a constant. A column is
+    therefore constant by its width, largest minus smallest entry. If the width is small relative to the
+    entries, they are counted from the smallest, which is exact: a small spread is as precise as a large one.
+    Units are powers of two: squares neither overflow nor vanish.
     """
     low, high = X.min(axis, keepdims=True), X.max(axis, keepdims=True)
     largest, width = np.maximum(-low, high), high - low
@@ -299,6 +310,24 @@ def _spread(X: np.ndarray, axis: int, noise: float = 0.0) -> _Spread:
     deviation = np.where(constant, 1.0, deviation)
     rounding = X.shape[axis] * EPS * largest / (unit * deviation)
     return _Spread(origin, unit, mean, deviation, np.where(constant, 0.0, rounding))
+
+
+def _centred(matrices: list[np.ndarray]) -> list[np.ndarray]:
+    """Subtract the means of the columns of the first, the training part."""
+    spread = _spread(matrices[0], 0)
+    return [((X - spread.origin) / spread.unit - spread.mean) * spread.unit for X in matrices]
+
+
+def scaled_targets(labels: list[Any], kind: str, how: str) -> list[Any]:
+    """Scale numeric targets by statistics of the first, the training part. Raises DataError for classes."""
+    if how == "none":
+        return labels
+    if kind not in NUMERIC:
+        raise DataError(f"Option target_scale={how!r} needs numeric targets, and these labels are {kind}.")
+    columns = [np.asarray(y, dtype=np.float64).reshape(len(y), -1) for y in labels]
+    spread = _spread(columns[0], 0)
+    scaled = [spread.standardized(y) for y in columns] if how == "standard" else _centred(columns)
+    return [new.reshape(old.shape) for new, old in zip(scaled, labels, strict=True)]
 
 
 def _unit_rows(X: Any) -> Any:
@@ -362,17 +391,17 @@ def doubled(matrices: list[Any], names: Sequence[str], count: int) -> tuple[list
     train = matrices[0]
     if hasattr(train, "csc_rows"):
         raise DataError(
-            "Option double takes features that are at hand, not made when asked for: use double=0."
+            "Option double needs stored features, not ones that are computed on demand: use double=0."
         )
     if count > train.shape[1]:
         raise DataError(f"Option double={count} is not possible: there are {train.shape[1]:,} features.")
     frequency = np.bincount(train.nonzero()[1], minlength=train.shape[1])
     columns = np.argsort(-frequency, kind="stable")[:count]
-    return [_beside(X, X[:, columns]) for X in matrices], with_doubles(names, columns)
+    return [_append_columns(X, X[:, columns]) for X in matrices], with_doubles(names, columns)
 
 
-def _beside(X: Any, more: Any) -> Any:
-    """Put columns behind those of X."""
+def _append_columns(X: Any, more: Any) -> Any:
+    """Append columns to X."""
     return scipy.sparse.hstack([X, more], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, more])
 
 
@@ -382,7 +411,7 @@ def expand(X: Any, degree: int, bias: bool) -> Any:
         from .matrix import Products
 
         return Products(X, degree, bias)
-    return _beside(X, np.ones((X.shape[0], 1)))
+    return _append_columns(X, np.ones((X.shape[0], 1)))
 
 
 def one_against_rest(

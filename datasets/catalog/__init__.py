@@ -1,9 +1,9 @@
-"""What there is, as far as it can be said without loading anything: tables of sets, which are read here.
+"""The tables of data sets, with everything that is known of a set without loading it.
 
-The keys of a set are those of :class:`DataSetInfo`, those of an option, a file or a λ theirs. What stands
-above the first set of a file holds for all of them, and an option that ``options.toml`` knows has what it
-says there, unless the set says otherwise. Files that are needed with some options alone stand below these, as
-in "task=1".
+The keys of a set are those of :class:`DataSetInfo`; an option, a file and a λ have the keys of their classes.
+Keys above the first set of a file hold for all of its sets. An option in ``options.toml`` has the values
+given there, unless the set overrides them. Files that only some options need stand below these, as in
+"task=1".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _values(table: Table) -> Table:
 
 
 def _option(name: str, table: Table) -> Option:
-    return Option(name, **{"default": None, **_values(USUAL.get(name, {}) | table)})
+    return Option(name, **{"default": None, **_values(COMMON_OPTIONS.get(name, {}) | table)})
 
 
 def _file(file: str | Table, when: str) -> DataFile:
@@ -65,7 +65,7 @@ def _sets(name: str) -> list[DataSetInfo]:
 
 
 #: What options that several sets have in common say.
-USUAL = _tables("options")
+COMMON_OPTIONS = _tables("options")
 SETS = [
     entry
     for name in ("handwriting", "tables", "text", "trees", "generated", "libsvm", "toys")

@@ -23,7 +23,7 @@ def transitions() -> np.ndarray:
 
 
 def digit_strings(request: Request) -> Content:
-    """`n_samples` training strings and a quarter of that for testing; pixels at least half dark are on.
+    """Return `n_samples` training strings and a quarter of that to test; pixels at least half dark are on.
 
     Scikit-learn's 1,797 images, those that look the same once binarized counted once, are split 4/5 to 1/5 by
     digit: no picture of a test string occurs in training. A token is an image of its digit, drawn with

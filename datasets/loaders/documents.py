@@ -9,18 +9,19 @@ import scipy.sparse
 
 from ..errors import DataError
 
-MAX_NONZEROS = 100_000_000
+MOST_NONZEROS = 100_000_000
 SIGNAL = 0.3
-DUPLICATED, GROUPED, TOGETHER = 0.05, 0.10, 0.8
+DUPLICATED, GROUPED, CO_OCCURRENCE = 0.05, 0.10, 0.8
 
 
 @dataclass(frozen=True)
 class Language:
-    """Words 0 .. d - 1 and topics, each a list of words of its own, frequent ones first.
+    """Words numbered 0 .. d - 1, and topics: lists of words, the frequent ones first.
 
-    words  (d,) word of each frequency rank; topics (n_topics, size) words
-    copies  (c, 2) a word and one that comes in exactly the same documents
-    groups  (g, 2) a word and one that comes in four of five of its documents
+    words  (d - c - g,) word of each frequency rank, without the followers in copies and groups
+    topics  (n_topics, size) words of each topic
+    copies  (c, 2) a word, and its follower, which occurs in exactly the same documents
+    groups  (g, 2) a word, and its follower, which occurs in four of five of the word's documents
     """
 
     words: np.ndarray
@@ -30,7 +31,10 @@ class Language:
 
     @classmethod
     def draw(cls, rng: np.random.Generator, d: int, n_topics: int, topic_size: int) -> Language:
-        """Words that follow others are drawn only with them, so copies are columns that are exactly equal."""
+        """Draw a language of d words.
+
+        Words that follow others occur only with them, so the columns of copies are exactly equal.
+        """
         order = rng.permutation(d)
         c, g = int(DUPLICATED * d), int(GROUPED * d)
         leaders, copies, followers = order[c + g :], order[:c], order[c : c + g]
@@ -64,14 +68,14 @@ def draw_counts(
     one of its topics, the others by Zipf's law. Raises DataError where the matrix would be too large.
     """
     n, d = len(offsets) - 1, len(language.words) + len(language.copies) + len(language.groups)
-    if n * per_document > MAX_NONZEROS:
+    if n * per_document > MOST_NONZEROS:
         raise DataError(
-            f"{n:,} documents of {per_document:,.0f} words are more than {MAX_NONZEROS:,} non-zeros: "
+            f"{n:,} documents of {per_document:,.0f} words are more than {MOST_NONZEROS:,} non-zeros: "
             "lower n_samples or density."
         )
     # followers come on top of the words drawn
     own = per_document / (
-        1 + (len(language.copies) + TOGETHER * len(language.groups)) / max(len(language.words), 1)
+        1 + (len(language.copies) + CO_OCCURRENCE * len(language.groups)) / max(len(language.words), 1)
     )
     wanted = np.clip(np.round(rng.gamma(4.0, own / 4.0, n)), 1, 0.8 * len(language.words)).astype(np.int64)
     blocks = []
@@ -123,7 +127,7 @@ def _words(rng, language: Language, offsets, topics, documents: np.ndarray) -> n
 def _with_followers(rng, language: Language, X: scipy.sparse.csr_matrix) -> scipy.sparse.csr_matrix:
     columns = X.tocsc()
     parts = [X]
-    for pairs, share in ((language.copies, 1.0), (language.groups, TOGETHER)):
+    for pairs, share in ((language.copies, 1.0), (language.groups, CO_OCCURRENCE)):
         if len(pairs):
             found = columns[:, pairs[:, 0]].tocoo()
             kept = rng.random(found.nnz) < share if share < 1 else slice(None)

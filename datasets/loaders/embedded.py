@@ -36,6 +36,15 @@ def digits(request: Request) -> Content:
     return Content(Part(pixels, y), names, digest=digest, picture_shape=(8, 8))
 
 
+def diabetes(request: Request) -> Content:
+    """442 patients, ten measurements as they were taken, and how far the disease has gone a year later."""
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes(scaled=False)
+    X, y = np.ascontiguousarray(data.data), np.ascontiguousarray(data.target, dtype=np.float64)
+    return Content(Part(X, y), ("progression",), tuple(map(str, data.feature_names)), digest_of(X, y))
+
+
 def breast_cancer(request: Request) -> Content:
     """569 tumours, 30 measurements; +1 is malignant."""
     from sklearn.datasets import load_breast_cancer

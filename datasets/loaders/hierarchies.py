@@ -18,13 +18,15 @@ from ..trees import Tree, leaves
 from .embedded import digits
 from .labels import indicator, name_of
 
-DIGITS = {"round": "0689", "straight": "147", "open": "235"}
+DIGIT_SHAPES = {"round": "0689", "straight": "147", "open": "235"}
 
 
 def digits_tree(request: Request) -> Content:
     """Return the digits below three shapes: with a closed loop, of straight strokes, of open bows."""
     flat = digits(request)
-    tree = Tree.of({digit: shape for shape, members in DIGITS.items() for digit in members}, DIGITS)
+    tree = Tree.of(
+        {digit: shape for shape, members in DIGIT_SHAPES.items() for digit in members}, DIGIT_SHAPES
+    )
     ids = tree.ids()
     nodes = np.array([ids[name] for name in flat.label_names], np.int32)
     train = Part(flat.train.X, nodes[flat.train.y])
@@ -83,7 +85,7 @@ def _ancestors(tree: Tree, node: int) -> list[int]:
     return found
 
 
-def _check_columns(request: Request, tables: list[arff.Table]) -> None:
+def _check_columns(request: Request, tables: list[arff.ArffTable]) -> None:
     if any(part.names != tables[0].names for part in tables):
         raise DataError(f"{request.paths[1].name} has other attributes than {request.paths[0].name}.")
 

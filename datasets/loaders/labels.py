@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse
 
 from ..errors import DataError
+from ..kinds import NUMERIC
 
-#: So many classes are possible with any number of rows; of more each has so many rows on average.
+#: So many whole numbers are classes with any number of rows; of more each has so many rows on average.
 FEW_CLASSES, LEAST_OF_A_CLASS = 20, 10
 
 
@@ -19,14 +20,16 @@ def name_of(label: float | str) -> str:
 
 
 def encode(kind: str, *parts: np.ndarray) -> tuple[list[np.ndarray], tuple[str, ...]]:
-    """Codes of the labels of each part, one a sample, and the names of the classes in sorted order.
+    """Return the codes of each part's labels, one per sample, and the names of the classes, sorted.
 
-    Training comes first. Binary: -1 for the smaller of two labels, +1 for the larger; otherwise int32 codes,
-    -1 for a label that the training part does not have. Raises DataError where a binary set has other than
-    two labels.
+    Numeric targets are their own codes. Training comes first. Binary: -1 for the smaller of two labels, +1
+    for the larger; otherwise int32 codes, -1 for a label that the training part does not have. Raises
+    DataError if a binary set does not have exactly two labels.
     """
     if not len(parts[0]):
         raise DataError("No training sample has a label; at least two samples need different ones.")
+    if kind in NUMERIC:
+        return [np.ascontiguousarray(part, dtype=np.float64) for part in parts], ("y",)
     classes = np.unique(parts[0])
     if kind == "binary" and len(classes) != 2:
         raise DataError(
@@ -59,25 +62,36 @@ def numbers_or_texts(values: Sequence[str]) -> np.ndarray:
     )
 
 
-def check_classes(labels: np.ndarray, kind: str, where: str, right: str) -> None:
-    """Raise DataError where labels of training are measured numbers, or nearly each row has its own.
+def kind_of(kind: str, labels: np.ndarray, where: str, right: str) -> str:
+    """Return what one label a row is: ``kind``, or for "auto" what the labels look like.
 
-    Where the user says what ``kind`` they are, they may be many. Two numbers may be any. ``where`` begins the
-    message and ``right`` says what would be right.
+    Two different ones make a binary set. Numbers that are not all whole, and whole ones of which nearly each
+    row has its own, are targets of a regression; others are classes. Raises DataError where classes are
+    measured numbers, of more than two values, targets are texts, or nearly each row has a text of its own:
+    ``where`` begins the message and ``right`` says what would be right.
     """
-    classes = np.unique(labels)
-    if labels.dtype.kind == "f":
-        broken = classes[classes != np.round(classes)]
-        if len(broken) and len(classes) > 2:
+    texts, classes = labels.dtype.kind == "U", np.unique(labels)
+    many = len(classes) > FEW_CLASSES and len(labels) < LEAST_OF_A_CLASS * len(classes)
+    measured = labels.dtype.kind == "f" and (classes != np.round(classes)).any() and len(classes) > 2
+    if kind == "auto":
+        if many and texts:
             raise DataError(
-                f"{where} holds numbers that are not whole, such as {broken[0]:.6g}, which are no classes: "
-                f"{right}."
+                f"{where} has {len(classes):,} different texts in {len(labels):,} rows, which are no "
+                f"classes: {right}, or say kind=multiclass."
             )
-    if kind == "auto" and len(classes) > FEW_CLASSES and len(labels) < LEAST_OF_A_CLASS * len(classes):
+        return "binary" if len(classes) == 2 else "regression" if many or measured else "multiclass"
+    if kind in NUMERIC and texts:
+        raise DataError(f"{where} holds texts: the targets of a regression are numbers.")
+    if kind not in NUMERIC and measured:
         raise DataError(
-            f"{where} has {len(classes):,} different values in {len(labels):,} rows, which are no classes: "
-            f"{right}, or say kind=multiclass."
+            f"{where} holds numbers that are not whole, such as {_first_broken(classes):.6g}, which are no "
+            f"classes: {right}, or say kind=regression."
         )
+    return kind
+
+
+def _first_broken(classes: np.ndarray) -> float:
+    return float(classes[classes != np.round(classes)][0])
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:

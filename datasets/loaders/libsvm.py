@@ -13,10 +13,11 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
+from ..kinds import NUMERIC
 from ..names import LazyNames
 from ..readers import svmlight
 from ..readers.files import numbered_lines
-from .labels import encode, indicator
+from .labels import encode, indicator, kind_of
 
 #: Columns that are kept though they may be empty; a weight of a feature that never occurs stays zero.
 MANY = 1_000_000
@@ -43,10 +44,10 @@ def usps(request: Request) -> Content:
 def content(request: Request, kind: str, *, first_index: int | None = 1, n_features: int = 0) -> Content:
     """Return the content of a training file and perhaps a test file.
 
-    `kind` "auto": multilabel where a row has no or several labels, binary with two labels, multiclass
-    otherwise; `first_index` None: 0 if that index occurs, else 1; `n_features` 0: up to the last that occurs,
-    and where these are more than MANY, only those that occur. Raises DataError for files that do not fit the
-    kind or each other.
+    `kind` "auto": multilabel where a row has no or several labels, else what the labels look like;
+    `first_index` None: 0 if that index occurs, else 1; `n_features` 0: up to the last that occurs, and where
+    these are more than MANY, only those that occur. Raises DataError for files that do not fit the kind or
+    each other.
     """
     paths = request.paths
     files = [svmlight.read(path, progress=request.progress) for path in paths]
@@ -72,17 +73,16 @@ def content(request: Request, kind: str, *, first_index: int | None = 1, n_featu
 def _kind(paths: Sequence[Path], files: list[svmlight.Samples], kind: str) -> str:
     single = all((np.diff(rows.offsets) == 1).all() for rows in files)
     if kind == "auto":
-        kind = (
-            "multilabel" if not single else "binary" if len(np.unique(files[0].labels)) == 2 else "multiclass"
-        )
+        kind = kind_of(kind, files[0].labels, paths[0].name, "give numbers") if single else "multilabel"
     for path, rows in zip(paths, files, strict=True):
         if kind != "multilabel":
             rows.check_single(path, f"{kind} data have one label a line; use kind=multilabel")
         broken = np.flatnonzero(rows.labels != np.round(rows.labels))
-        if len(broken) and kind != "binary":
+        if len(broken) and kind not in ("binary", *NUMERIC):
             line = rows.lines[np.searchsorted(rows.offsets, broken[0], side="right") - 1]
             raise DataError(
-                f"{path.name}, line {line}: the label of a class is a whole number; this one is not."
+                f"{path.name}, line {line}: the label of a class is a whole number; this one is not. "
+                "Numeric targets have kind=regression."
             )
     return kind
 
@@ -106,8 +106,9 @@ def _occurring(
     return narrow, LazyNames(len(used), lambda i: f"x{used[i] + first_index}")
 
 
-#: Sets of two classes, and of several.
+#: Sets of two classes, of several, and of numeric targets.
 binary, multiclass = partial(content, kind="binary"), partial(content, kind="multiclass")
+regression = partial(content, kind="regression")
 
 
 def rcv1(request: Request) -> Content:

@@ -14,7 +14,7 @@ from ..entry import Request
 from ..errors import DataError, short
 from ..limits import MAX_SMALL_BYTES
 from ..readers import npz
-from ..readers.files import DAMAGED, read_lines
+from ..readers.files import DAMAGE_ERRORS, read_lines
 from ..store import Progress, open_regular
 from ..trees import Tree
 from .text import classified
@@ -58,7 +58,7 @@ def _large(request: Request) -> tuple[Content, Tree]:
 
 
 def _common(names: list[str]) -> str:
-    """What dotted names have in common at their start, or all of them where they have nothing."""
+    """Return the common beginning of dotted names; all of them, joined, if they have none."""
     common = []
     for parts in zip(*(name.split(".") for name in names), strict=False):
         if len(set(parts)) > 1:
@@ -106,7 +106,7 @@ def _raw(request: Request) -> tuple[Content, Tree]:
 
 
 def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
-    """(folder, group, text) of the messages in a tar file, in the order of their names."""
+    """Return (folder, group, text) of each message in a tar file, in the order of their names."""
     found, total = [], 0
     try:
         with open_regular(path) as file, tarfile.open(fileobj=file) as archive:
@@ -127,6 +127,6 @@ def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
                     progress(f"reading {path.name}", None)
     except DataError:
         raise
-    except (*DAMAGED, tarfile.TarError, OSError) as error:
+    except (*DAMAGE_ERRORS, tarfile.TarError, OSError) as error:
         raise DataError(f"{path.name} is damaged or no tar file ({short(error)}): get it again.") from None
     return [(folder, group, text) for _, folder, group, text in sorted(found)]

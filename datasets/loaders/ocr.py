@@ -11,8 +11,8 @@ from ..entry import Request
 from ..errors import DataError
 from ..readers.files import read_bytes
 
-HEIGHT, WIDTH = 16, 8
-PIXELS = HEIGHT * WIDTH
+LETTER_HEIGHT, LETTER_WIDTH = 16, 8
+PIXELS = LETTER_HEIGHT * LETTER_WIDTH
 
 
 def ocr(request: Request) -> Content:
@@ -34,7 +34,9 @@ def ocr(request: Request) -> Content:
         n_train = 6216 if n == 6877 else n * 9 // 10
         train, test = order[:n_train], order[n_train:]
     names = tuple("abcdefghijklmnopqrstuvwxyz")
-    return Content(whole.take(train), names, test=whole.take(test), picture_shape=(HEIGHT, WIDTH))
+    return Content(
+        whole.take(train), names, test=whole.take(test), picture_shape=(LETTER_HEIGHT, LETTER_WIDTH)
+    )
 
 
 def parse(path: Path, text: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -11,9 +12,10 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
+from ..kinds import NUMERIC
 from ..readers import delimited, npz
 from ..readers.columns import Column
-from .labels import check_classes, encode, numbers_or_texts
+from .labels import encode, kind_of, numbers_or_texts
 
 CLASSES_LAST = "put the classes in the last column, or name their column with the option label"
 LABEL_A_ROW = "give a whole number or a text a row, or rows of 0 and 1"
@@ -24,20 +26,56 @@ FEW_TEXTS = 20
 def csv(request: Request) -> Content:
     """csv:PATH, with its test part in another file if one is named."""
     options, (path, *others) = request.options, request.paths
-    drop = tuple(name.strip() for name in (options.get("drop") or "").split(",") if name.strip())
-    kind = options.get("kind", "auto")
+    drop, targets = _names(options.get("drop")), _names(options.get("target"))
+    if targets and options.get("label"):
+        raise DataError("Options label and target both name a column: give label for classes, else target.")
+    first, more = (targets[0], targets[1:]) if targets else (options.get("label"), [])
     given = {"header": options.get("header", "auto"), "drop": drop, "progress": request.progress}
-    train = delimited.read(path, label=options.get("label"), **given)
+    train = delimited.read(path, label=first, **given)
     tables = [train, *(delimited.read(other, **given, like=train) for other in others)]
     labels = [_labels(train, table) for table in tables]
     where = f"{path.name}: {train.layout.name(train.layout.label)}, the column of labels,"
-    check_classes(labels[0], kind, where, CLASSES_LAST)
+    kind = "regression" if targets else options.get("kind", "auto")
+    kind = kind_of(kind, labels[0], where, CLASSES_LAST)
     request.progress("making features", None)
+    own = (_name(train.layout, train.layout.label),) if kind in NUMERIC else ()
+    for name in more:
+        place = _name(
+            train.layout, delimited.column_called(path, name, train.layout.names, train.layout.width)
+        )
+        tables, columns = map(list, zip(*(_taken(path, table, place) for table in tables), strict=True))
+        labels = [np.column_stack(pair) for pair in zip(labels, columns, strict=True)]
+        kind, own = "multitask", (*own, place)
     matrices, names = _features(path, tables)
-    return _content(kind, matrices, labels, names)
+    return replace(content := _content(kind, matrices, labels, names), label_names=own or content.label_names)
 
 
-def _labels(train: delimited.Table, table: delimited.Table) -> np.ndarray:
+def _names(given: str | None) -> list[str]:
+    """Return the names of an option that lists some, NAME,NAME."""
+    return [name.strip() for name in (given or "").split(",") if name.strip()]
+
+
+def _name(layout: delimited.TableLayout, place: int) -> str:
+    return layout.names[place] if layout.names else f"x{place + 1}"
+
+
+def _taken(
+    path: Path, table: delimited.DelimitedTable, name: str
+) -> tuple[delimited.DelimitedTable, np.ndarray]:
+    """Return a table without a column of features, and that column. Raises DataError unless it holds
+    numbers and is left."""
+    if name not in table.names:
+        raise DataError(f"{path.name}: column {name} is named twice, or left out by the option drop.")
+    k = table.names.index(name)
+    column = table.columns[k]
+    if not isinstance(column, np.ndarray):
+        raise DataError(f"{path.name}: {name} holds texts: the targets of a regression are numbers.")
+    names, columns = list(table.names), list(table.columns)
+    del names[k], columns[k]
+    return replace(table, names=tuple(names), columns=columns), column
+
+
+def _labels(train: delimited.DelimitedTable, table: delimited.DelimitedTable) -> np.ndarray:
     """Return the label of each row, by the names of classes that a file gives."""
     classes, values = train.layout.classes, table.labels.values
     if classes and all(value.isdecimal() and int(value) < len(classes) for value in values):
@@ -54,24 +92,24 @@ def _content(
     *,
     picture_shape: tuple[int, int] | None = None,
 ) -> Content:
-    """Return the content of matrices and one label a row. Raises DataError where labels do not fit each
+    """Return the content of matrices and one label per row; raise DataError if labels do not fit each
     other."""
     if len({part.dtype.kind == "U" for part in labels}) > 1:
         raise DataError(
             "One of training and test part has texts for labels, the other numbers: give both alike."
         )
-    if kind == "auto":
-        kind = "binary" if len(np.unique(labels[0])) == 2 else "multiclass"
     codes, names = encode(kind, *labels)
     train, test = [*map(Part, matrices, codes), None][:2]
     return Content(train, names, feature_names, test=test, kind=kind, picture_shape=picture_shape)
 
 
 def _features(
-    path: Path, tables: list[delimited.Table]
+    path: Path, tables: list[delimited.DelimitedTable]
 ) -> tuple[list[np.ndarray | scipy.sparse.csr_matrix], tuple[str, ...]]:
-    """Return the columns of numbers as they are, and a column of 0 and 1 for each text that training has in a
-    column of texts; dense where all are numbers."""
+    """Return the columns of numbers, and for a column of texts one of 0 and 1 for each text in training.
+
+    The matrices are dense if all columns hold numbers.
+    """
     train = tables[0]
     if not train.columns:
         raise DataError(f"{path.name} has no column besides the one of labels: give features.")
@@ -94,7 +132,7 @@ def _features(
 
 
 def _one_hot(
-    train: delimited.Table, table: delimited.Table, starts: list[int], d: int
+    train: delimited.DelimitedTable, table: delimited.DelimitedTable, starts: list[int], d: int
 ) -> scipy.sparse.csr_matrix:
     n = len(table.labels.codes)
     places, values = np.empty((n, len(starts)), np.int32), np.ones((n, len(starts)))
@@ -128,6 +166,8 @@ def arrays(request: Request) -> Content:
     classes = known.get("target_names", ())
     if len(names) != matrices[0].shape[1]:
         names = ()
+    if kind in ("auto", "regression") and labels[0].ndim == 2 and _are_targets(kind, labels):
+        return _multitask(path, matrices, labels, names, classes)
     if kind == "multilabel" or (kind == "auto" and labels[0].ndim == 2):
         return _multilabel(path, parts, matrices, names, classes)
     for part in labels:
@@ -138,7 +178,9 @@ def arrays(request: Request) -> Content:
         if part.dtype.kind == "f" and not np.isfinite(part).all():
             raise DataError(f"{path.name}: a label in y is NaN or infinite; {LABEL_A_ROW}.")
     labels = [_plain(part) for part in labels]
-    check_classes(labels[0], kind, f"{path.name}: y", "give classes")
+    kind = kind_of(kind, labels[0], f"{path.name}: y", "give classes")
+    if kind in NUMERIC:
+        return _content(kind, matrices, labels, names, picture_shape=shape)
     if classes and all(np.isin(part, np.arange(len(classes))).all() for part in labels):
         labels = [np.array(classes)[part.astype(int)] for part in labels]
     return _content(kind, matrices, labels, names, picture_shape=shape)
@@ -157,8 +199,30 @@ def _plain(y: np.ndarray) -> np.ndarray:
 
 
 def _flat(y: np.ndarray) -> np.ndarray:
-    """Return labels, one a row where there is a single column of them."""
+    """Return labels, as one per row if they have a single column."""
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+
+
+def _are_targets(kind: str, labels: list[np.ndarray]) -> bool:
+    """Return whether several columns are numeric targets rather than 0 and 1 for each label."""
+    return kind == "regression" or any(not np.isin(part, (0, 1)).all() for part in labels)
+
+
+def _multitask(
+    path: Path,
+    matrices: list[np.ndarray | scipy.sparse.csr_matrix],
+    labels: list[np.ndarray],
+    feature_names: tuple[str, ...],
+    names: tuple[str, ...],
+) -> Content:
+    k = labels[0].shape[1]
+    for part in labels:
+        if part.ndim != 2 or part.shape[1] != k or part.dtype.kind not in "biuf":
+            raise DataError(f"{path.name}: y has the shape {part.shape}; give a column of numbers a target.")
+    targets = [np.ascontiguousarray(part, dtype=np.float64) for part in labels]
+    train, test = [*map(Part, matrices, targets), None][:2]
+    names = names if len(names) == k else tuple(f"y{c + 1}" for c in range(k))
+    return Content(train, names, feature_names, test=test, kind="multitask")
 
 
 def _multilabel(

@@ -42,7 +42,7 @@ def reuters(request: Request) -> Content:
 
 
 def _documents(path: Path, lines: list[str]) -> list[tuple[str, list[str], str]]:
-    """(split, topics, text) of the documents with a topic."""
+    """Return (split, topics, text) of each document with a topic."""
     if not lines or lines[0].split("\t") != ["newid", "split", "topics", "title", "body"]:
         raise DataError(f"{path.name}, line 1: the header newid, split, topics, title, body is missing.")
     rows = []

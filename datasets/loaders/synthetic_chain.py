@@ -10,7 +10,7 @@ from ..entry import Request
 from ..errors import DataError
 from .markov import draw_labels
 
-MAX_NONZEROS = 200_000_000
+MAX_CHAIN_NONZEROS = 200_000_000
 
 
 def synthetic_chain(request: Request) -> Content:
@@ -23,10 +23,10 @@ def synthetic_chain(request: Request) -> Content:
     K, d, length = options["n_labels"], options["n_features"], options["length"]
     per_token = max(round(options["density"] * d), 1)
     tokens = options["n_samples"] * length * 1.25
-    if tokens * per_token > MAX_NONZEROS:
+    if tokens * per_token > MAX_CHAIN_NONZEROS:
         raise DataError(
             f"synthetic-chain would have {tokens * per_token:,.0f} non-zeros, more than the "
-            f"{MAX_NONZEROS:,} possible: lower n_samples, length or density."
+            f"{MAX_CHAIN_NONZEROS:,} possible: lower n_samples, length or density."
         )
     rng = np.random.default_rng(request.seed)
     transitions = np.full((K, K), 0.2 / K)

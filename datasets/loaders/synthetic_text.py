@@ -1,4 +1,4 @@
-"""Invented text of any size: classes, or sets of labels, that words tell."""
+"""Invented text of any size, whose words predict its classes or sets of labels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .documents import Language, draw_counts
 from .labels import indicator
 
 TOPIC_SIZE = 200
+#: Topics of documents with a numeric target, of which one tells it.
+TARGET_TOPICS = 10
 
 
 def synthetic_text(request: Request) -> Content:
@@ -33,7 +35,7 @@ def synthetic_text(request: Request) -> Content:
 def synthetic_multilabel(request: Request) -> Content:
     """Documents with about `cardinality` labels of `n_labels`, frequent labels and labels that come together.
 
-    Labels have probabilities that fall like 1 / rank; half of those after the first are drawn beside the one
+    Labels have probabilities that fall like 1 / rank; half of those after the first are drawn next to the one
     before.
     """
     options = request.options
@@ -46,9 +48,9 @@ def synthetic_multilabel(request: Request) -> Content:
         counts = np.minimum(1 + rng.poisson(max(options["cardinality"] - 1, 0), n), L)
         offsets = np.concatenate([[0], np.cumsum(counts)])
         labels = np.searchsorted(cumulated, rng.random(offsets[-1]) * cumulated[-1])
-        beside = np.flatnonzero(rng.random(len(labels)) < 0.5)
-        beside = beside[~np.isin(beside, offsets[:-1])]
-        labels[beside] = (labels[beside - 1] + 1) % L
+        neighbours = np.flatnonzero(rng.random(len(labels)) < 0.5)
+        neighbours = neighbours[~np.isin(neighbours, offsets[:-1])]
+        labels[neighbours] = (labels[neighbours - 1] + 1) % L
         Y = indicator(labels, offsets, L)
         X = draw_counts(rng, language, Y.indptr, Y.indices, options["density"] * d)
         return Part(X, Y)
@@ -56,3 +58,22 @@ def synthetic_multilabel(request: Request) -> Content:
     train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
     names = tuple(f"label {k + 1}" for k in range(L))
     return Content(train, names, LazyNames.numbered(d, "word "), test=test)
+
+
+def synthetic_prices(request: Request) -> Content:
+    """Documents whose words add to a target: weights of topic words are normal, those of others a tenth as
+    large; noise of a third of the signal is added."""
+    options = request.options
+    rng = np.random.default_rng(request.seed)
+    n, d = options["n_samples"], options["n_features"]
+    language = Language.draw(rng, d, TARGET_TOPICS, min(TOPIC_SIZE, d // 4 + 1))
+    rows = n + max(n // 4, 1)
+    topics = rng.integers(0, TARGET_TOPICS, rows)
+    X = draw_counts(rng, language, np.arange(rows + 1), topics, options["density"] * d)
+    words = np.zeros(d)
+    words[language.words] = 0.1 * rng.standard_normal(len(language.words))
+    words[language.topics[0]] = rng.standard_normal(language.topics.shape[1])
+    signal = X @ words / np.sqrt(np.maximum(X.multiply(X).sum(axis=1), 1.0)).A1
+    y = signal + signal.std() / 3.0 * rng.standard_normal(rows)
+    train, test = (Part(X[part], y[part]) for part in (slice(n), slice(n, rows)))
+    return Content(train, ("price",), LazyNames.numbered(d, "word "), test=test)

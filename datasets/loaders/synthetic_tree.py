@@ -11,7 +11,7 @@ from ..names import LazyNames
 from ..trees import leaves
 from .documents import Language, draw_counts
 
-TOPIC_SIZE = 60
+WORDS_OF_A_NODE = 60
 
 
 def synthetic_tree(request: Request) -> Content:
@@ -25,7 +25,7 @@ def synthetic_tree(request: Request) -> Content:
     parents = random_tree(rng, options["n_nodes"], n_leaves, options["depth"])
     classes = leaves(parents).astype(np.int32)
     starts, paths = _paths(parents, classes)
-    language = Language.draw(rng, d, len(parents), min(TOPIC_SIZE, d // 4 + 1))
+    language = Language.draw(rng, d, len(parents), min(WORDS_OF_A_NODE, d // 4 + 1))
 
     def draw(n: int, each: int) -> Part:
         chosen = np.concatenate([np.arange(each), rng.integers(0, n_leaves, n - each)])

@@ -13,7 +13,7 @@ from ..entry import Request
 from ..errors import DataError
 
 #: Largest coefficient of a piece, and largest coordinate of a start.
-LARGEST = 1e9
+MAX_COEFFICIENT = 1e9
 #: Largest number of pieces.
 MOST_PIECES = 50
 #: The monomials of a piece, in the order of its coefficients, and a term of one in a text.
@@ -55,19 +55,21 @@ toy_lewis_overton = partial(toy, text="2x+y; -2x+y; 3y")
 
 
 def parse_start(text: str) -> tuple[float, float]:
-    """Read a start "x,y"; DataError if it is none."""
+    """Read a start "x,y"; raise DataError if the text is not two numbers."""
     try:
         x, y = (float(part) for part in text.split(","))
     except ValueError:
         x = y = np.nan
-    if not (abs(x) <= LARGEST and abs(y) <= LARGEST):
+    if not (abs(x) <= MAX_COEFFICIENT and abs(y) <= MAX_COEFFICIENT):
         raise DataError(f"Option start={text!r} is not possible: it takes two numbers, such as 1,-0.5.")
     return x, y
 
 
 def parse_pieces(text: str) -> list[Piece]:
-    """Read pieces such as "2x+y; -2x+y; x^2+0.5y^2-1"; DataError if one is not a convex polynomial of at most
-    second degree."""
+    """Read pieces such as "2x+y; -2x+y; x^2+0.5y^2-1".
+
+    Raises DataError if one is not a convex polynomial of at most second degree.
+    """
     parts = [part for part in (part.replace(" ", "") for part in text.split(";")) if part]
     if not 1 <= len(parts) <= MOST_PIECES:
         raise DataError(f"Option pieces={text!r} is not possible: give 1 to {MOST_PIECES} pieces.")
@@ -83,7 +85,7 @@ def _piece(text: str) -> Piece:
             break
         end = term.end()
         sums[monomial or ""] += float(f"{sign}{number or 1}")
-    if end != len(signed) or not all(abs(value) <= LARGEST for value in sums.values()):
+    if end != len(signed) or not all(abs(value) <= MAX_COEFFICIENT for value in sums.values()):
         raise DataError(
             f"Piece {text!r} is not possible: write terms in x, y, x^2, xy and y^2 with numbers, such as "
             "2x-0.5y+1 or x^2+y^2, and pieces apart by semicolons."

@@ -16,11 +16,11 @@ from .files import numbered_lines
 
 ATTRIBUTE = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\S.*)""", re.IGNORECASE)
 #: Types whose values are numbers, a choice of whole ones among them.
-NUMERIC = re.compile(r"numeric|real|integer|\{\s*\d+\s*(?:,\s*\d+\s*)*\}", re.IGNORECASE)
+NUMERIC_TYPE = re.compile(r"numeric|real|integer|\{\s*\d+\s*(?:,\s*\d+\s*)*\}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Table:
+class ArffTable:
     """A file.
 
     values  (n, d) float64; names of the columns
@@ -33,7 +33,7 @@ class Table:
     nodes: tuple[str, ...]
 
 
-def read(path: Path, *, progress: Progress | None = None) -> Table:
+def read(path: Path, *, progress: Progress | None = None) -> ArffTable:
     """Read a file whose attributes are numbers but for the last, which is hierarchical.
 
     Raises DataError with file, line and reason.
@@ -56,7 +56,7 @@ def read(path: Path, *, progress: Progress | None = None) -> Table:
             )
         if kind.lower().startswith("hierarchical"):
             nodes = tuple(node.strip() for node in kind[len("hierarchical") :].split(","))
-        elif NUMERIC.fullmatch(kind):
+        elif NUMERIC_TYPE.fullmatch(kind):
             names.append(name)
         else:
             raise DataError(
@@ -68,4 +68,4 @@ def read(path: Path, *, progress: Progress | None = None) -> Table:
     if nodes is None:
         raise DataError(f"{path.name} has no hierarchical attribute: the last one has to be.")
     values, labels = table.parse(path, rows, text_column=-1, width=len(names) + 1)
-    return Table(values, tuple(names), labels, nodes)
+    return ArffTable(values, tuple(names), labels, nodes)

@@ -20,7 +20,7 @@ from .foreign import has_named_features, of_another_format
 MAX_FIELDS = 1000
 LONGEST_SENTENCE = 1000
 """Tokens of a file that has one sentence only; more are taken for a file of another format."""
-RIGHT = "give a token a line, its word first and its tag last, and an empty line between sentences"
+COLUMNS_FORMAT = "give a token a line, its word first and its tag last, and an empty line between sentences"
 DOCUMENT = b"-DOCSTART-"
 """The first field of a line between documents."""
 CONLL_U_FIELDS, FORM, UPOS = 10, 1, 3
@@ -45,7 +45,7 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TokenLayout:
     """How the tokens of a file are written.
 
     tabs      whether tabs alone divide fields, which may have blanks then
@@ -66,8 +66,8 @@ class Layout:
         return self.numbered and self.tabs and self.width == CONLL_U_FIELDS
 
     @classmethod
-    def of(cls, rows: Sequence[bytes]) -> Layout:
-        """Return what the first lines of a file tell."""
+    def of(cls, rows: Sequence[bytes]) -> TokenLayout:
+        """Return the layout of a file from its first lines."""
         said = [row for row in rows if row.strip() and not row.startswith(DOCUMENT)]
         tokens = [row for row in said if not row.startswith(b"#")] or said
         tabs = all(b"\t" in row for row in tokens)
@@ -110,13 +110,13 @@ def read(
 ) -> Sentences:
     """Read a file in UTF-8.
 
-    Tabs alone divide the fields where every token has one, else blanks do. All tokens have as many fields as
+    Only tabs divide the fields if every token has one, else blanks do. All tokens have as many fields as
     most of the first ones. CoNLL-U gives words (FORM) and universal parts of speech (UPOS). Comments before a
     sentence are left out, and lines between documents unless `documents` are tokens. Raises DataError with
     file, line and reason.
     """
     rows = first_lines(path, member=member)
-    layout = Layout.of(rows)
+    layout = TokenLayout.of(rows)
     _check_format(path, [row for row in rows if row.strip()], layout)
     numbering: list[defaultdict[bytes, int]] = []
     codes: list[array[int]] = []
@@ -148,7 +148,9 @@ def read(
     if not codes:
         raise DataError(f"{path.name} is empty: give a token a line, its word first and its tag last.")
     if len(starts) == 1 and len(codes[0]) > LONGEST_SENTENCE:
-        raise DataError(f"{path.name} has {len(codes[0]):,} lines and no empty one between them: {RIGHT}.")
+        raise DataError(
+            f"{path.name} has {len(codes[0]):,} lines and no empty one between them: {COLUMNS_FORMAT}."
+        )
     columns = tuple(
         Column(np.array(column), [field.decode() for field in numbers])
         for numbers, column in zip(numbering, codes, strict=True)
@@ -163,11 +165,13 @@ def ends_in_commas(rows: Iterable[bytes]) -> bool:
     )
 
 
-def _check_format(path: Path, rows: Sequence[bytes], layout: Layout) -> None:
+def _check_format(path: Path, rows: Sequence[bytes], layout: TokenLayout) -> None:
     """Raise DataError where the first lines show another format."""
     reason = of_another_format(rows)
     if reason is None and has_named_features(rows):
-        reason = f"has a label and then named features on a line, as CRFsuite's own format has: {RIGHT}"
+        reason = (
+            f"has a label and then named features on a line, as CRFsuite's own format has: {COLUMNS_FORMAT}"
+        )
     if reason is None and rows and not layout.tabs and ends_in_commas(rows):
         reason = "has fields that end in commas: name it csv:PATH"
     if reason is None and layout.numbered and not layout.conll_u:

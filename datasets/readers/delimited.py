@@ -22,11 +22,11 @@ from .files import decoded, first_lines, numbered_lines
 from .foreign import of_another_format
 
 SEPARATORS = ("\t", ";", ",")
-RIGHT = "give a row a line, its fields between commas, semicolons or tabs and its label last"
+TABLE_FORMAT = "give a row a line, its fields between commas, semicolons or tabs and its label last"
 #: Names of a label column that need not be the last.
 LABEL_NAMES = ("label", "class", "target", "y")
-MISSING = ("", "?", "na", "n/a", "nan", "null", "none")
-NO_LABEL = {"", "?"}
+MISSING_VALUES = ("", "?", "na", "n/a", "nan", "null", "none")
+MISSING_LABELS = {"", "?"}
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 #: Rows that are converted at a time.
 BLOCK = 4096
@@ -35,7 +35,7 @@ Row = tuple[int, list[str]]
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """How a file is written, which its first lines tell.
 
     separator  of fields, of which a row has `width`
@@ -63,17 +63,17 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Table:
+class DelimitedTable:
     """A file: its columns but those of labels and left out, each with a name; the label of each row."""
 
-    layout: Layout
+    layout: TableLayout
     names: tuple[str, ...]
     columns: list[np.ndarray | Column]
     labels: Column
 
 
 def separator_of(rows: Iterable[bytes]) -> str | None:
-    """Return what divides the fields of rows; None where nothing gives most of them as many."""
+    """Return the separator of the fields of rows; return None if none gives most rows equally many fields."""
     texts = [row.decode("utf-8", "replace") for row in rows]
     for separator in SEPARATORS:
         records = _records(texts, separator)
@@ -97,17 +97,19 @@ def _records(texts: Iterable[str], separator: str) -> list[list[str]]:
     return found
 
 
-def layout(path: Path, *, label: str | None = None, header: str = "auto") -> Layout:
-    """Return how a file is written. Raises DataError where its first lines are no table, or have no column
-    called ``label``."""
+def layout(path: Path, *, label: str | None = None, header: str = "auto") -> TableLayout:
+    """Return the layout of a file.
+
+    Raises DataError if its first lines are not a table, or have no column called ``label``.
+    """
     lines = [row for row in first_lines(path) if row.strip()]
     if not lines:
-        raise DataError(f"{path.name} is empty: {RIGHT}.")
+        raise DataError(f"{path.name} is empty: {TABLE_FORMAT}.")
     if reason := of_another_format(lines):
         raise DataError(f"{path.name} {reason}.")
     separator = separator_of(lines)
     if separator is None:
-        raise DataError(f"{path.name} has rows of different numbers of fields: {RIGHT}.")
+        raise DataError(f"{path.name} has rows of different numbers of fields: {TABLE_FORMAT}.")
     rows = _records((row.decode("utf-8", "replace") for row in lines), separator)
     below, all_rows = Counter(map(len, rows[1:] or rows)), Counter(map(len, rows))
     width = max(below, key=lambda fields: (below[fields], all_rows[fields]))
@@ -122,7 +124,7 @@ def layout(path: Path, *, label: str | None = None, header: str = "auto") -> Lay
     rows_said = int(first[0]) if classes else None
     headed = names is not None or classes is not None
     column = _label_column(path, label, names, width)
-    return Layout(separator, width, headed, names, classes, rows_said, column, numeric)
+    return TableLayout(separator, width, headed, names, classes, rows_said, column, numeric)
 
 
 def _is_comment(row: Sequence[str], width: int) -> bool:
@@ -142,11 +144,11 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return "_" not in text and text.lower() not in MISSING
+    return "_" not in text and text.lower() not in MISSING_VALUES
 
 
 def _mostly_numbers(column: Iterable[str]) -> bool:
-    given = [field for field in column if field.lower() not in MISSING]
+    given = [field for field in column if field.lower() not in MISSING_VALUES]
     return 2 * sum(map(_is_number, given)) > len(given)
 
 
@@ -207,9 +209,9 @@ def read(
     label: str | None = None,
     header: str = "auto",
     drop: Sequence[str] = (),
-    like: Table | None = None,
+    like: DelimitedTable | None = None,
     progress: Progress | None = None,
-) -> Table:
+) -> DelimitedTable:
     """Read a file in UTF-8, whose columns hold numbers or texts.
 
     `label` names the column of labels, by default one called label, class, target or y, else the last;
@@ -237,13 +239,13 @@ def read(
             values.extend(_floats(path, form, i, columns[i], block))
         for i, numbering in texts.items():
             codes[i].extend(map(numbering.__getitem__, map(str.strip, columns[i])))
-        if NO_LABEL & texts[form.label].keys():
+        if MISSING_LABELS & texts[form.label].keys():
             _check_labels(path, form, columns[form.label], block)
         n_rows += len(block)
         if n_rows * form.width > MAX_NONZEROS:
             raise DataError(f"{path.name} has more than {MAX_NONZEROS:,} values: split it.")
     if not n_rows:
-        raise DataError(f"{path.name} holds no rows: {RIGHT}.")
+        raise DataError(f"{path.name} holds no rows: {TABLE_FORMAT}.")
     if form.rows not in (None, n_rows):
         raise DataError(
             f"{path.name} has {n_rows:,} rows, but its first line says {form.rows:,}: get it again."
@@ -254,10 +256,10 @@ def read(
     names = tuple(form.names[i] if form.names else f"x{i + 1}" for i in kept)
     labels = found[form.label]
     assert isinstance(labels, Column)  # they are read as texts
-    return Table(form, names, [found[i] for i in kept], labels)
+    return DelimitedTable(form, names, [found[i] for i in kept], labels)
 
 
-def _fitted(path: Path, form: Layout, train: Layout) -> Layout:
+def _fitted(path: Path, form: TableLayout, train: TableLayout) -> TableLayout:
     """Return the layout of a test part with what the training part says of its columns."""
     if form.width != train.width:
         raise DataError(f"{path.name} has {form.width:,} columns but the training part has {train.width:,}.")
@@ -267,7 +269,7 @@ def _fitted(path: Path, form: Layout, train: Layout) -> Layout:
     return replace(form, names=form.names or train.names, label=train.label, numeric=train.numeric)
 
 
-def _rows(path: Path, form: Layout, progress: Progress | None) -> Iterator[Row]:
+def _rows(path: Path, form: TableLayout, progress: Progress | None) -> Iterator[Row]:
     """Return the rows that are not empty, each with the line that it ends at."""
     lines = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
     texts = (decoded(path, number, row).removesuffix("\r") for number, row in lines)
@@ -296,7 +298,9 @@ def _rows(path: Path, form: Layout, progress: Progress | None) -> Iterator[Row]:
         yield reader.line_num, row
 
 
-def _floats(path: Path, form: Layout, i: int, fields: Sequence[str], block: Sequence[Row]) -> list[float]:
+def _floats(
+    path: Path, form: TableLayout, i: int, fields: Sequence[str], block: Sequence[Row]
+) -> list[float]:
     try:
         values = list(map(float, fields))
         if all(map(math.isfinite, values)) and not any("_" in field for field in fields):
@@ -309,7 +313,7 @@ def _floats(path: Path, form: Layout, i: int, fields: Sequence[str], block: Sequ
         if not _is_number(field.strip()) or not math.isfinite(float(field))
     )
     where = f"{path.name}, line {line}: {form.name(i)}"
-    if field.lower() in MISSING:
+    if field.lower() in MISSING_VALUES:
         raise DataError(
             f"{where} has no value ({field or 'an empty field'}); fill it in, or leave the row out."
         )
@@ -320,8 +324,10 @@ def _floats(path: Path, form: Layout, i: int, fields: Sequence[str], block: Sequ
     raise DataError(f"{where} is {field[:40]!r} where most rows have a number; give a number.")
 
 
-def _check_labels(path: Path, form: Layout, labels: Sequence[str], block: Sequence[Row]) -> None:
-    line = next(line for (line, _), label in zip(block, labels, strict=True) if label.strip() in NO_LABEL)
+def _check_labels(path: Path, form: TableLayout, labels: Sequence[str], block: Sequence[Row]) -> None:
+    line = next(
+        line for (line, _), label in zip(block, labels, strict=True) if label.strip() in MISSING_LABELS
+    )
     raise DataError(
         f"{path.name}, line {line}: {form.name(form.label)}, the column of labels, has no value; give each "
         "row a label, or name another column."

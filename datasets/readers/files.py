@@ -19,10 +19,10 @@ from ..errors import DataError, short
 from ..limits import MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_SMALL_BYTES
 from ..store import Progress, open_regular
 
-CHUNK = 1 << 22
-SAMPLED = 1000
+READ_CHUNK_BYTES = 1 << 22
+SAMPLE_LINES = 1000
 """Lines that tell the format of a file."""
-DAMAGED = (
+DAMAGE_ERRORS = (
     EOFError,
     ValueError,
     struct.error,
@@ -32,8 +32,10 @@ DAMAGED = (
     gzip.BadGzipFile,
 )
 """What unpacking a damaged file raises; names inside an archive that are no UTF-8 are a ValueError."""
-UNREADABLE = (*DAMAGED, OSError, NotImplementedError, RuntimeError)
+UNREADABLE = (*DAMAGE_ERRORS, OSError, NotImplementedError, RuntimeError)
 """That, and what zipfile raises for a kind of compression that it lacks, and for an encrypted file."""
+#: Texts of numbers that are not finite, in lower case and without a sign.
+NOT_FINITE = (b"nan", b"inf", b"infinity")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -41,7 +43,7 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 def chunks(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> Iterator[bytes]:
-    """Return the decompressed content of a file in pieces of at most CHUNK bytes; gz, bz2, xz and zip by
+    """Return the decompressed content of a file in pieces of at most READ_CHUNK_BYTES; gz, bz2, xz and zip by
     suffix.
 
     `member` names the file inside a zip that holds several; `progress` is called with the share of the file
@@ -52,7 +54,7 @@ def chunks(
     try:
         with open_regular(path) as raw, _decompressed(path, raw, member) as stream:
             size = max(os.fstat(raw.fileno()).st_size, 1)
-            while chunk := stream.read(CHUNK):
+            while chunk := stream.read(READ_CHUNK_BYTES):
                 total += len(chunk)
                 if total > limit:
                     raise DataError(
@@ -65,7 +67,7 @@ def chunks(
         raise DataError(f"There is no file {path}: check its name.") from None
     except DataError:
         raise
-    except DAMAGED as error:
+    except DAMAGE_ERRORS as error:
         raise DataError(f"{path.name} is damaged or cut short ({short(error)}): get it again.") from None
     except (OSError, NotImplementedError, RuntimeError) as error:
         raise DataError(f"{path.name} cannot be read ({short(error)}): give a readable file.") from None
@@ -151,8 +153,8 @@ def numbered_lines(
 
 
 def first_lines(path: Path, *, member: str | None = None) -> list[bytes]:
-    """Return the first lines of a file, at most SAMPLED, without their ends. Errors as `line_blocks`."""
-    return [row.removesuffix(b"\r") for _, row in islice(numbered_lines(path, member=member), SAMPLED)]
+    """Return the first lines of a file, at most SAMPLE_LINES, without their ends. Errors as `line_blocks`."""
+    return [row.removesuffix(b"\r") for _, row in islice(numbered_lines(path, member=member), SAMPLE_LINES)]
 
 
 def decoded(path: Path, number: int, row: bytes) -> str:

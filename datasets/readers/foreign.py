@@ -10,12 +10,14 @@ ARFF_HEAD, ARFF_KEYWORD = re.compile(rb"@(relation|attribute)\s", re.IGNORECASE)
 #: A namespace of Vowpal Wabbit's begins a field, or follows a tag.
 NAMESPACE = re.compile(rb"(?:^|\s)'?[^\s|']*\|(?:\s|$)|(?:^|\s)(?:'[^\s|]*)?\|")
 #: A feature with a name, as CRFsuite has it.
-NAMED = re.compile(rb"\S*[=:]\S*|__\w+__")
+NAMED_FEATURE = re.compile(rb"\S*[=:]\S*|__\w+__")
 
 
 def of_another_format(rows: Sequence[bytes]) -> str | None:
-    """Return what the first lines of a file say of a format that is not read here, and what to do; None where
-    they do not say so. Lines without text are left out of ``rows``."""
+    """Return the unsupported format that the first lines of a file indicate, with a remedy.
+
+    Return None if they indicate none. Lines without text are left out of ``rows``.
+    """
     if not rows:
         return None
     if MARKUP.match(rows[0]):
@@ -33,7 +35,7 @@ def of_another_format(rows: Sequence[bytes]) -> str | None:
 def has_named_features(rows: Sequence[bytes]) -> bool:
     """Return whether most lines are a label and then features with names, as in CRFsuite's own format."""
     fields = [row.split(b"\t") if b"\t" in row else row.split() for row in rows]
-    named = sum(len(row) > 1 and all(map(NAMED.fullmatch, row[1:])) for row in fields)
+    named = sum(len(row) > 1 and all(map(NAMED_FEATURE.fullmatch, row[1:])) for row in fields)
     # a single feature:value may be a tag, and name=value is none
     several = max(map(len, fields), default=0) > 2 or all(b"=" in row[-1] for row in fields)
     return 2 * named > len(rows) and several

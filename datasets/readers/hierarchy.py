@@ -11,7 +11,7 @@ from ..store import Progress
 from ..trees import Tree
 from .files import numbered_lines
 
-RIGHT = "a line is a path of nodes from the top down, or a parent and its child"
+HIERARCHY_FORMAT = "a line is a path of nodes from the top down, or a parent and its child"
 
 
 def read(path: Path, *, progress: Progress | None = None) -> Tree:
@@ -23,7 +23,7 @@ def read(path: Path, *, progress: Progress | None = None) -> Tree:
     for line, row in numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress):
         nodes = row.decode("utf-8", "replace").split()
         if len(nodes) == 1:
-            raise DataError(f"{path.name}, line {line} holds one node only: {RIGHT}.")
+            raise DataError(f"{path.name}, line {line} holds one node only: {HIERARCHY_FORMAT}.")
         for above, below in pairwise(nodes):
             if parent.setdefault(below, above) != above or below == above:
                 raise DataError(
@@ -31,6 +31,6 @@ def read(path: Path, *, progress: Progress | None = None) -> Tree:
                     f"{parent[below][:40]} and {above[:40]}; in a tree it has one."
                 )
     if not parent:
-        raise DataError(f"{path.name} is empty: {RIGHT}.")
+        raise DataError(f"{path.name} is empty: {HIERARCHY_FORMAT}.")
     tops = dict.fromkeys(above for above in parent.values() if above not in parent)
     return Tree.of(parent, tops, path.name)

@@ -15,11 +15,11 @@ from ..limits import MAX_BYTES
 from ..store import Progress, open_regular
 from .files import UNREADABLE
 
-SAMPLES, LABELS = ("X", "x", "data"), ("y", "Y", "target", "labels", "label")
+SAMPLE_ARRAYS, LABEL_ARRAYS = ("X", "x", "data"), ("y", "Y", "target", "labels", "label")
 """Names of the arrays of samples and of labels; those of two parts end in _train and _test."""
 CSR = ("data", "indices", "indptr", "shape")
 """Names of the arrays of SciPy's save_npz."""
-RIGHT = "save samples X and labels y by numpy.savez"
+NPZ_FORMAT = "save samples X and labels y by numpy.savez"
 MAX_INDEX = np.iinfo(np.int32).max
 ZIP = b"PK\x03\x04"
 
@@ -62,11 +62,11 @@ def read_samples(
     train = next(iter(_pairs(names, "_train") or _pairs(names, "")), None)
     sparse = set(CSR) <= set(names)
     if sparse:
-        labels = next((name for name in LABELS if name in names), None)
+        labels = next((name for name in LABEL_ARRAYS if name in names), None)
         train = ("", labels) if labels else None
     if train is None:
         some = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise DataError(f"{path.name} holds {some or 'nothing'}, not samples X and labels y: {RIGHT}.")
+        raise DataError(f"{path.name} holds {some or 'nothing'}, not samples X and labels y: {NPZ_FORMAT}.")
     part = _part(path, *train)
     test = _part(path, *both[0]) if both and not sparse else None
     if test is not None and test.X.shape[1:] != part.X.shape[1:]:
@@ -97,7 +97,7 @@ def names_of_arrays(path: Path, limit: int = MAX_BYTES) -> Sequence[str]:
 
 def _pairs(names: Sequence[str], suffix: str) -> list[tuple[str, str]]:
     """Return names of samples and labels of a part that are there."""
-    samples, labels = ([name + suffix for name in some] for some in (SAMPLES, LABELS))
+    samples, labels = ([name + suffix for name in some] for some in (SAMPLE_ARRAYS, LABEL_ARRAYS))
     found = [name for name in samples if name in names], [name for name in labels if name in names]
     return [(found[0][0], found[1][0])] if all(found) else []
 
@@ -202,8 +202,10 @@ def _matrix(
     indptr: np.ndarray,
     shape: np.ndarray,
 ) -> scipy.sparse.csr_matrix:
-    """Return the matrix that arrays make, of ones where there are no ``data``. Raises DataError where they do
-    not make one."""
+    """Return the matrix that arrays make, of ones if there are no ``data``.
+
+    Raises DataError if they do not make a matrix.
+    """
     kind = {"csr": scipy.sparse.csr_matrix, "csc": scipy.sparse.csc_matrix}[form]
     try:
         whole = {array.dtype.kind for array in (indices, indptr, shape)} <= {"i", "u"}

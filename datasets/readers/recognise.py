@@ -12,14 +12,14 @@ from ..errors import DataError
 from ..limits import Limits
 from ..store import Progress, open_regular
 from . import columns, delimited, npz, svmlight
-from .files import SAMPLED, first_lines, numbered_lines
+from .files import SAMPLE_LINES, first_lines, numbered_lines
 from .foreign import has_named_features, of_another_format
 
 #: An index that may be too large.
-INDEX = re.compile(rb"(?:^|[ \t])(\d{6,}):")
-#: A number, so that a table between tabs is told from tagged words.
-NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-RIGHT = (
+LARGE_INDEX = re.compile(rb"(?:^|[ \t])(\d{6,}):")
+#: A number, which distinguishes a table between tabs from tagged words.
+NUMBER_PATTERN = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+KNOWN_FORMATS = (
     "give rows of label index:value ..., a CSV or NPZ table, or tagged sentences, a token a line, its word "
     "first and its tag last"
 )
@@ -40,21 +40,21 @@ def format_of(path: Path) -> str:
     rows = first_lines(path)
     said = [row for row in rows if row.strip()]
     if not said:
-        raise DataError(f"{path.name} is empty: {RIGHT}.")
+        raise DataError(f"{path.name} is empty: {KNOWN_FORMATS}.")
     if reason := of_another_format(said):
         raise DataError(f"{path.name} {reason}.")
     if svmlight.fits(said):
         return "svmlight"
     if _is_table(path, rows, said):
         return "csv"
-    layout = columns.Layout.of(rows)
+    layout = columns.TokenLayout.of(rows)
     if layout.width > 1 and 2 * layout.share > 1 and not _is_of_numbers(said, layout):
         return "columns"
     if layout.width > 1 and _is_of_numbers(said, layout):
         raise DataError(f"{path.name} is a table between blanks: put commas or tabs between its fields.")
     if has_named_features(said):
         return "columns"  # whose reader says what is wrong
-    raise DataError(f"{path.name} is in no format that is known here: {RIGHT}.")
+    raise DataError(f"{path.name} is in no format that is known here: {KNOWN_FORMATS}.")
 
 
 def _check_beginning(path: Path) -> None:
@@ -71,10 +71,10 @@ def _check_beginning(path: Path) -> None:
 
 
 def _is_table(path: Path, rows: Sequence[bytes], said: Sequence[bytes]) -> bool:
-    """Return whether rows are a table. One between tabs is told from tagged words by its name, empty lines
+    """Return whether rows are a table. One between tabs differs from tagged words by its name, empty lines
     between sentences, numbers and its length."""
     separator = delimited.separator_of(said)
-    layout = columns.Layout.of(rows)
+    layout = columns.TokenLayout.of(rows)
     if separator is None or (layout.sentences > 1 and layout.share == 1 and layout.width > 1):
         return separator is not None and columns.ends_in_commas(said)
     if separator != "\t":
@@ -84,25 +84,25 @@ def _is_table(path: Path, rows: Sequence[bytes], said: Sequence[bytes]) -> bool:
         return False
     return (
         any(suffix in name for suffix in TABLE_SUFFIXES)
-        or len(rows) >= min(SAMPLED, columns.LONGEST_SENTENCE)
+        or len(rows) >= min(SAMPLE_LINES, columns.LONGEST_SENTENCE)
         or _numbers(row.split(b"\t") for row in said[1:]) > 0.5
     )
 
 
 def _numbers(rows: Iterable[Sequence[bytes]]) -> float:
     """Return the share of fields that are numbers."""
-    found = [NUMBER.fullmatch(field.strip()) is not None for row in rows for field in row]
+    found = [NUMBER_PATTERN.fullmatch(field.strip()) is not None for row in rows for field in row]
     return sum(found) / max(len(found), 1)
 
 
-def _is_of_numbers(said: Sequence[bytes], layout: columns.Layout) -> bool:
+def _is_of_numbers(said: Sequence[bytes], layout: columns.TokenLayout) -> bool:
     """Return whether rows between blanks, none of them empty, are a table of numbers."""
     share = _numbers(row.split() for row in said)
     return layout.sentences == 1 and not layout.tabs and (share == 1 or (share >= 0.5 and layout.width > 2))
 
 
 def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
-    """Raise DataError where a file is beyond the limits; nothing of it is kept."""
+    """Raise DataError if a file exceeds the limits; nothing of the file is kept."""
     if path.stat().st_size > limits.size:
         raise DataError(
             f"{path.name} has more than {limits.size:,} bytes: compress it, or take a part of it."
@@ -117,7 +117,7 @@ def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
     else:
         labels_of = {"svmlight": _of_row, "columns": _of_token}[format]
     for line, row in numbered_lines(path, limit=limits.unpacked, progress=progress):
-        for match in INDEX.finditer(row) if format == "svmlight" else ():
+        for match in LARGE_INDEX.finditer(row) if format == "svmlight" else ():
             if int(match[1]) > limits.index:
                 raise DataError(
                     f"{path.name}, line {line}: feature {int(match[1]):,} is beyond {limits.index:,}, the "

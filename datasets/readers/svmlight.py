@@ -13,15 +13,14 @@ import scipy.sparse
 from ..errors import DataError
 from ..limits import MAX_FEATURES, MAX_NONZEROS
 from ..store import Progress
-from .files import line_blocks
+from .files import NOT_FINITE, line_blocks
 
-RIGHT = "a line is label[,label...] index:value ..., with # before a comment"
+SVMLIGHT_FORMAT = "a line is label[,label...] index:value ..., with # before a comment"
 #: Two colons in a feature, or one with nothing before or behind it.
 BAD_COLON = re.compile(rb":\S*:|\s:|:\s")
-QID, COMMA, NO_LABEL = re.compile(rb"(?<!\S)qid:\S*"), re.compile(rb"\s*,\s*"), re.compile(rb"[^,\s]*:")
-#: What looks like a feature with a number for its index, so that the format is told; a value may be wrong.
-FEATURE = re.compile(rb"\d+:[-+.\dnNiI][^\s,:]*")
-NOT_FINITE = (b"nan", b"inf", b"infinity")
+QID, COMMA, UNLABELLED_ROW = re.compile(rb"(?<!\S)qid:\S*"), re.compile(rb"\s*,\s*"), re.compile(rb"[^,\s]*:")
+#: A field that looks like a feature with a number for its index, by which the format is recognised.
+FEATURE_PATTERN = re.compile(rb"\d+:[-+.\dnNiI][^\s,:]*")
 #: Labels are kept exactly up to here.
 LARGEST_LABEL = 1 << 53
 
@@ -50,7 +49,7 @@ class Samples:
 def read(path: Path, *, progress: Progress | None = None) -> Samples:
     """Read a file, compressed or not, piece by piece.
 
-    Blank lines and comments are skipped, a byte order mark, CRLF, tabs and `qid:` are accepted, indices may
+    Blank lines and comments are skipped; a byte order mark, CRLF, tabs and `qid:` are accepted. Indices may
     come in any order but only once in a line. Raises DataError with file, line and reason.
     """
     matrices: list[scipy.sparse.csr_matrix] = []
@@ -60,11 +59,11 @@ def read(path: Path, *, progress: Progress | None = None) -> Samples:
         first, features = len(lines), list[bytes]()
         for number, row in enumerate(text.split(b"\n"), line):
             if row := _plain(row):
-                label, rest = (b"", row) if NO_LABEL.match(row) else (*row.split(None, 1), b"")[:2]
+                label, rest = (b"", row) if UNLABELLED_ROW.match(row) else (*row.split(None, 1), b"")[:2]
                 try:
                     labels += map(_label, label.split(b",")) if label else ()
                 except ValueError as error:
-                    raise DataError(f"{path.name}, line {number}: {error}; {RIGHT}.") from None
+                    raise DataError(f"{path.name}, line {number}: {error}; {SVMLIGHT_FORMAT}.") from None
                 features.append(rest)
                 lines.append(number)
                 offsets.append(len(labels))
@@ -74,16 +73,19 @@ def read(path: Path, *, progress: Progress | None = None) -> Samples:
         if n_values > MAX_NONZEROS:
             raise DataError(f"{path.name} has more than {MAX_NONZEROS:,} values: split it.")
     if not lines:
-        raise DataError(f"{path.name} is empty: {RIGHT}.")
+        raise DataError(f"{path.name} is empty: {SVMLIGHT_FORMAT}.")
     X = scipy.sparse.vstack(matrices, format="csr")
     X.resize(len(lines), int(X.indices.max(initial=-1)) + 1)
     return Samples(X, np.array(labels), np.array(offsets), np.array(lines))
 
 
 def fits(rows: Iterable[bytes]) -> bool:
-    """Return whether half of the lines look like rows: fields but the first are index:value, one at least."""
+    """Return whether at least half of the lines are a label followed only by index:value fields.
+
+    At least one such field must occur in all the lines together.
+    """
     fields = [row.split() for row in map(_plain, rows) if row]
-    features = [sum(FEATURE.fullmatch(field) is not None for field in row) for row in fields]
+    features = [sum(FEATURE_PATTERN.fullmatch(field) is not None for field in row) for row in fields]
     whole = sum(found >= len(row) - 1 for found, row in zip(features, fields, strict=True))
     return 2 * whole >= len(fields) and any(features)
 
@@ -124,7 +126,7 @@ def _matrix(path: Path, features: list[bytes], lines: list[int]) -> scipy.sparse
     except ValueError:
         for line, row in zip(lines, features, strict=True):
             if reason := next(filter(None, map(_wrong, row.split())), None):
-                raise DataError(f"{path.name}, line {line}: {reason}; {RIGHT}.") from None
+                raise DataError(f"{path.name}, line {line}: {reason}; {SVMLIGHT_FORMAT}.") from None
         raise
     X = scipy.sparse.csr_matrix((values, indices.astype(np.int32), ends), (len(lines), MAX_FEATURES + 1))
     X.sort_indices()
@@ -139,7 +141,7 @@ def _matrix(path: Path, features: list[bytes], lines: list[int]) -> scipy.sparse
 
 
 def _wrong(feature: bytes) -> str | None:
-    """Say what is wrong with a feature; None if nothing is."""
+    """Describe the error in a feature in a clause; return None if there is none."""
     index, colon, value = feature.partition(b":")
     if not index.isdigit():
         return "a feature index is not a whole number of at least 0"

@@ -12,9 +12,7 @@ import numpy as np
 from ..errors import DataError
 from ..limits import MAX_FEATURES, MAX_SMALL_BYTES
 from ..store import Progress
-from .files import numbered_lines
-
-NOT_FINITE = (b"nan", b"inf", b"infinity")
+from .files import NOT_FINITE, numbered_lines
 
 
 def read(
@@ -60,7 +58,7 @@ def parse(
 
 
 def _numbers(fields: list[bytes]) -> list[float] | None:
-    """Return finite numbers; None where a field is none."""
+    """Return the fields as finite numbers; return None if a field is not one."""
     try:
         numbers = list(map(float, fields))
     except ValueError:
@@ -69,7 +67,7 @@ def _numbers(fields: list[bytes]) -> list[float] | None:
 
 
 def _reason(fields: list[bytes], width: int) -> str:
-    """Say why these fields are not as many numbers."""
+    """Return why these fields are not ``width`` numbers, in a clause."""
     fields = [field.strip() for field in fields]
     if len(fields) > width and all(fields):
         return "there are too many fields"

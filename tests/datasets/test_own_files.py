@@ -94,6 +94,9 @@ def keeps_its_promises(loaded):
             assert set(np.unique(part.y)) <= {-1, 1}
         elif loaded.kind == "multilabel":
             assert part.y.shape[1] == loaded.n_classes
+        elif loaded.kind == "regression":
+            assert part.y.dtype == np.float64
+            assert np.isfinite(part.y).all()
         else:
             assert -1 <= part.y.min() <= part.y.max() < loaded.n_classes
     if loaded.kind in ("multiclass", "sequences", "tree"):

@@ -40,7 +40,7 @@ def test_an_id_is_given_once(registered):
         datasets.register(ENTRY)
 
 
-@pytest.mark.parametrize("changes", [{"id": "My Set"}, {"id": ""}, {"kind": "regression"}])
+@pytest.mark.parametrize("changes", [{"id": "My Set"}, {"id": ""}, {"kind": "ranking"}])
 def test_an_entry_that_cannot_be_used_is_not_registered(changes):
     with pytest.raises(DataError):
         datasets.register(dataclasses.replace(ENTRY, **changes))

@@ -84,10 +84,7 @@ class TestCsv:
     @pytest.mark.parametrize(
         ("text", "sentence"),
         [
-            ("a,y\n1,22.4\n2,0.5\n3,7\n", "a.csv: y, the column of labels, holds numbers that are not whole"),
-            ("".join(f"{i % 7},{i}\n" for i in range(50)), "has 50 different values in 50 rows"),
-            ("".join(f"{i % 7},{i % 40}\n" for i in range(250)), "has 40 different values in 250 rows"),
-            ("".join(f"{i % 7},name {i}\n" for i in range(50)), "has 50 different values in 50 rows"),
+            ("".join(f"{i % 7},name {i}\n" for i in range(50)), "has 50 different texts in 50 rows"),
             (
                 "".join(f"name {i},{i % 2}\n" for i in range(50)),
                 "column x1 has 50 different texts in 50 rows",
@@ -101,6 +98,65 @@ class TestCsv:
             datasets.load(table(text))
         assert str(refused.value).endswith(".")
         assert "\n" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a,y\n1,22.4\n2,0.5\n3,7\n",
+            "".join(f"{i % 7},{i}\n" for i in range(50)),
+            "".join(f"{i % 7},{i % 40}\n" for i in range(250)),
+        ],
+    )
+    def test_measured_numbers_and_nearly_as_many_as_rows_are_targets(self, table, text):
+        data = datasets.load(table(text))
+        assert (data.kind, data.loss, data.y.dtype) == ("regression", "squared", np.float64)
+        last = [float(row.rpartition(",")[2]) for row in text.split() if row != "a,y"]
+        assert data.y.tolist() == last
+
+    def test_measured_numbers_are_no_classes(self, table):
+        with pytest.raises(DataError, match=r"such as 0.5, which are no classes: put the .* kind=reg"):
+            datasets.load(table("a,y\n1,22.4\n2,0.5\n3,7\n"), kind="multiclass")
+
+    def test_whole_numbers_are_targets_if_one_says_so(self, table):
+        rows = "".join(f"{i},{i % 3}\n" for i in range(30))
+        assert datasets.load(table(rows)).kind == "multiclass"
+        assert datasets.load(table(rows), kind="regression").y[:4].tolist() == [0.0, 1.0, 2.0, 0.0]
+
+    def test_targets_are_named_and_several_make_a_multitask_set(self, table):
+        rows = table("height,age,kind,weight\n1,20,a,3.5\n2,30,b,4\n4,40,a,5\n")
+        one = datasets.load(rows, target="age")
+        assert (one.kind, one.label_names, one.y.tolist()) == ("regression", ("age",), [20, 30, 40])
+        assert list(one.feature_names) == ["height", "kind=a", "kind=b", "weight"]
+        two = datasets.load(rows, target="weight, 2")
+        assert (two.kind, two.label_names) == ("multitask", ("weight", "age"))
+        assert two.y.tolist() == [[3.5, 20], [4, 30], [5, 40]]
+        assert list(two.feature_names) == ["height", "kind=a", "kind=b"]
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"target": "kind"}, "kind, the column of labels, holds texts: the targets of a regression"),
+            ({"target": "age,kind"}, "kind holds texts"),
+            ({"target": "age,age"}, "column age is named twice"),
+            ({"target": "age,weight", "drop": "weight"}, "weight is named twice, or left out"),
+            ({"target": "age", "label": "kind"}, "label and target both name a column"),
+            ({"target": "colour"}, "no column called 'colour'"),
+            ({"target": "age", "positive": "20"}, "positive= chooses one class, and the labels are numeric"),
+            ({"label": "kind", "target_scale": "center"}, "target_scale='center' needs numeric targets"),
+        ],
+    )
+    def test_targets_that_cannot_be_are_refused_in_a_sentence(self, table, options, sentence):
+        rows = table("height,age,kind,weight\n1,20,a,3.5\n2,30,b,4\n4,40,a,5\n")
+        with pytest.raises(DataError, match=sentence):
+            datasets.load(rows, **options)
+
+    def test_targets_are_scaled_as_training_is(self, table):
+        rows, test = table("1,2\n2,4.5\n3,6\n"), table("1,8\n", "b.csv").removeprefix("csv:")
+        y = np.array([2, 4.5, 6])
+        for how, factor in (("center", 1.0), ("standard", y.std())):
+            data = datasets.load(rows, test=test, target_scale=how)
+            np.testing.assert_allclose(data.y, (y - y.mean()) / factor, rtol=1e-15, atol=1e-15)
+            np.testing.assert_allclose(data.test.y, (8 - y.mean()) / factor, rtol=1e-15)
 
     def test_many_classes_can_be_asked_for_and_columns_left_out(self, table):
         rows = table("name,b,y\n" + "".join(f"name {i},{i % 7},{i // 2}\n" for i in range(60)))
@@ -198,10 +254,8 @@ class TestNpz:
             ({"X": X * 1j, "y": [0, 1, 0, 1]}, "X has entries of type complex128; give real numbers"),
             ({"X": X.astype(str), "y": [0, 1, 0, 1]}, "X has entries of type <U32"),
             ({"X": X.astype(object), "y": [0, 1, 0, 1]}, "holds Python objects, which are not read"),
-            ({"X": X, "y": [0.1, 0.2, 0.3, 1]}, "y holds numbers that are not whole, such as 0.1"),
             ({"X": X, "y": [0, np.nan, 1, 1]}, "a label in y is NaN or infinite"),
             ({"X": X, "y": np.array([0, 1j, 1, 1])}, "labels y have the shape .* and type complex128"),
-            ({"X": X, "y": X}, "y is no matrix of 0 and 1 with a column a label"),
             ({"X": X * np.nan, "y": [0, 1, 0, 1]}, "features that are NaN or infinite"),
             ({"X": X, "y": [1, 1, 1, 1]}, "all training samples have the same label"),
             ({"X_train": X, "y_train": [0, 1, 1, 1], "X_test": X[:, :2], "y_test": [0, 1, 1, 1]}, "as many"),
@@ -220,6 +274,17 @@ class TestNpz:
             datasets.load(saved(**arrays))
         assert str(refused.value).endswith(".")
         assert "\n" not in str(refused.value)
+
+    def test_numbers_are_targets(self, saved):
+        data = datasets.load(saved(X=X, y=[0.1, 0.2, 0.3, 1]))
+        assert (data.kind, data.y.tolist()) == ("regression", [0.1, 0.2, 0.3, 1])
+        data = datasets.load(saved(X=X, y=X, target_names=["a", "b", "c"]))
+        assert (data.kind, data.label_names) == ("multitask", ("a", "b", "c"))
+        np.testing.assert_array_equal(data.y, X)
+        with pytest.raises(DataError, match=r"such as 0.1, which are no classes"):
+            datasets.load(saved(X=X, y=[0.1, 0.2, 0.3, 1]), kind="multiclass")
+        with pytest.raises(DataError, match="y is no matrix of 0 and 1 with a column a label"):
+            datasets.load(saved(X=X, y=X), kind="multilabel")
 
     def test_large_whole_labels_stay_apart(self, saved):
         y = np.array([2**60, 2**60 + 1, 2**60, 2**60 + 1])

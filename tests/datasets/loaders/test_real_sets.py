@@ -1,4 +1,4 @@
-"""Counts of every set at hand as the data folder's README states them, and labels that line up with rows."""
+"""Counts of every available set as its README states them, and labels that line up with rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sets whose files are not at hand, from small files in their formats; damaged files of every set."""
+"""Sets whose files are not available, from small files in their formats; damaged files of every set."""
 
 import bz2
 import gzip

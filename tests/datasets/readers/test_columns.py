@@ -83,7 +83,7 @@ def test_one_short_sentence_needs_no_empty_line_and_a_long_file_does(written):
 def test_blocks_are_put_together(written, monkeypatch):
     text = "".join(f"w{i} t{i % 3}\n" + "\n" * (i % 4 == 0) for i in range(200))
     whole = columns.read(written(text))
-    monkeypatch.setattr(files, "CHUNK", 32)
+    monkeypatch.setattr(files, "READ_CHUNK_BYTES", 32)
     parts = columns.read(written(text))
     assert fields(whole) == fields(parts)
     np.testing.assert_array_equal(whole.offsets, parts.offsets)

@@ -83,7 +83,7 @@ def test_what_macos_and_windows_add_to_a_zip_is_left_out(tmp_path):
 
 @pytest.mark.parametrize("chunk", [20, 24, 1 << 22])
 def test_lines_that_end_with_a_return_alone_are_lines(written, monkeypatch, chunk):
-    monkeypatch.setattr(files, "CHUNK", chunk)
+    monkeypatch.setattr(files, "READ_CHUNK_BYTES", chunk)
     text = b"".join(b"line %02d\r" % i for i in range(30)) + b"end"
     rows = [row for _, row in files.numbered_lines(written(text))]
     assert rows == text.split(b"\r")
@@ -96,7 +96,7 @@ def test_utf16_is_refused_by_its_name(written, mark):
 
 
 def test_blocks_are_whole_lines(written, monkeypatch):
-    monkeypatch.setattr(files, "CHUNK", 8)
+    monkeypatch.setattr(files, "READ_CHUNK_BYTES", 8)
     text = b"\xef\xbb\xbf" + b"".join(b"line %d\r\n" % i for i in range(50)) + b"end"
     blocks = list(files.line_blocks(written(text)))
     assert b"".join(blocks) == text.removeprefix(b"\xef\xbb\xbf")

@@ -66,7 +66,7 @@ def test_several_labels_or_none_in_a_line(written):
 
 
 def test_blocks_are_put_together(written, monkeypatch):
-    monkeypatch.setattr(files, "CHUNK", 50)
+    monkeypatch.setattr(files, "READ_CHUNK_BYTES", 50)
     rng = np.random.default_rng(0)
     X = scipy.sparse.random(60, 20, 0.3, format="csr", random_state=0)
     lines = [
@@ -193,13 +193,19 @@ class TestOwnFiles:
         assert data.test.X.toarray().tolist() == [[1, 2, 0]]
         assert datasets.load(f"svmlight:{train}", n_features=20_000_000).X.shape == (2, 20_000_000)
 
+    def test_numbers_that_are_not_whole_are_targets(self, written):
+        rows = written("1.5 1:1\n2 1:2\n3 1:2\n")
+        data = datasets.load(f"svmlight:{rows}")
+        assert (data.kind, data.y.tolist()) == ("regression", [1.5, 2.0, 3.0])
+        assert datasets.load(f"svmlight:{rows}", target_scale="center").y.sum() == pytest.approx(0.0)
+
     @pytest.mark.parametrize(
         ("text", "options", "words"),
         [
             ("1 1:1\n2 1:2\n3 1:3\n", {"kind": "binary"}, "two different labels in training, not 3"),
             ("1 1:1\n1 1:2\n", {}, "at least two classes"),
             ("1 1:1\n1,2 1:2\n", {"kind": "multiclass"}, "line 2: multiclass data have one label a line"),
-            ("1.5 1:1\n2 1:2\n3 1:2\n", {}, "line 1: the label of a class is a whole number"),
+            ("1.5 1:1\n2 1:2\n3 1:2\n", {"kind": "multiclass"}, "line 1: the label of a class is a whole"),
             ("1\n2\n", {}, "0 features"),
             (" 1:1\n 2:1\n", {}, "No training sample has a label"),
         ],

@@ -22,7 +22,7 @@ def test_a_text_column_first_or_last(written):
 
 
 def test_blocks_are_put_together(written, monkeypatch):
-    monkeypatch.setattr(files, "CHUNK", 16)
+    monkeypatch.setattr(files, "READ_CHUNK_BYTES", 16)
     values, texts = table.read(written("".join(f"a{i},{i},{2 * i}\n" for i in range(40))), text_column=0)
     np.testing.assert_array_equal(values, [[i, 2 * i] for i in range(40)])
     assert texts == [f"a{i}" for i in range(40)]

@@ -1,0 +1,18 @@
+"""Kinds of labels."""
+
+from __future__ import annotations
+
+DEFAULT_LOSSES = {
+    "binary": "logistic",
+    "multiclass": "multiclass-logistic",
+    "multilabel": "multilabel-squared-hinge",
+    "sequences": "chain-crf",
+    "tree": "tree-softmax",
+    "regression": "squared",
+    "multitask": "multitask-squared",
+    "function": "toy",
+}
+"""Default loss of each kind of labels."""
+
+NUMERIC = ("regression", "multitask")
+"""Kinds of labels that are numeric targets: one, or several."""

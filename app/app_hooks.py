@@ -1,26 +1,27 @@
-"""What ``panel serve app`` runs before the first visitor, after each, and after the last."""
+"""The hooks that ``panel serve app`` runs before the first visitor, after each, and after the last."""
 
 import gc
 from threading import Thread
 
 try:
-    from solverscope.app import dropped
+    from solverscope.app.files import upload_dirs
 except ModuleNotFoundError as error:
     if error.name != "solverscope":
         raise
     raise SystemExit("Solverscope is not installed: run `python -m pip install -e .` in its folder") from None
-from solverscope.app.serving import endings, guard, heap
+from solverscope.app.loops.client import LOOP_PATH
+from solverscope.app.loops.server import LoopHandler
+from solverscope.app.serving import guard, process_memory, shutdown
 from solverscope.app.serving.serve_options import Serving
 
-# what cannot be read ends the server before it has begun; and the server is made after this
-guard.stand(Serving.from_arguments())
+# arguments that cannot be read end the server before it starts, and it is made after this
+guard.stand(Serving.from_arguments(), {LOOP_PATH: LoopHandler})
 
 
 def on_server_loaded(server_context):
-    """Keep the heap in few parts, clear up after servers that were killed, and have ready what the first
-    visitor will see."""
-    heap.few_arenas()
-    dropped.remove_lost()
+    """Limit the allocator, remove files that killed servers left, and prepare for the first visitor."""
+    process_memory.limit_arenas()
+    upload_dirs.remove_lost()
     from solverscope.app.page.serve import prepare
 
     gc.collect()
@@ -29,10 +30,10 @@ def on_server_loaded(server_context):
 
 
 def on_session_destroyed(session_context):
-    """Give back what the visitor took."""
-    heap.give_back_soon(lambda: len(session_context.server_context.sessions))
+    """Release the memory that the visitor used."""
+    process_memory.release_soon(lambda: len(session_context.server_context.sessions))
 
 
 def on_server_unloaded(server_context):
-    """End what is at work: threads that need new ones would fail while Python ends."""
-    endings.end_all()
+    """End all work: threads that need new ones would fail while Python ends."""
+    shutdown.shut_down()

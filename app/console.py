@@ -8,13 +8,14 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-#: Exit status of a command that was interrupted: that of ``command/exit_status.py``, which is imported later.
-INTERRUPTED = 130
+from solverscope.app.command.exit_status import INTERRUPTED
 
 
 def leave(*signalled: object) -> NoReturn:
-    """End this process at once, and those that it has started: nothing is waited for, and no exit handler of
-    a library is called, of which several raise once their loops are closed."""
+    """End this process and its children at once, without waiting.
+
+    Exit handlers of libraries are not called, since several raise once their loops are closed.
+    """
     if signalled:
         os.write(2, b"solverscope: interrupted\n")
     if (psutil := sys.modules.get("psutil")) is not None:  # Dask has imported it

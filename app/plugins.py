@@ -12,15 +12,15 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 #: Entry points of this group name modules that register something when they are imported.
-GROUP = "solverscope.plugins"
+ENTRY_POINT_GROUP = "solverscope.plugins"
 #: Files to load besides those named on the command line, separated as in PATH.
-VARIABLE = "SOLVERSCOPE_PLUGINS"
-#: What the names of modules begin with that are made of such files.
-PREFIX = "solverscope_plugin_"
+FILES_VARIABLE = "SOLVERSCOPE_PLUGINS"
+#: Prefix of the names of modules that are made from such files.
+MODULE_PREFIX = "solverscope_plugin_"
 
 
 class PluginError(ValueError):
-    """A plugin cannot be used; the message is one sentence that says where and why."""
+    """The error that a plugin cannot be used; the message is a sentence that says where and why."""
 
 
 def load_all(files: Iterable[str | Path] = ()) -> None:
@@ -28,21 +28,21 @@ def load_all(files: Iterable[str | Path] = ()) -> None:
 
     Raises PluginError for the first one that fails.
     """
-    for entry in entry_points(group=GROUP):
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
         try:
             entry.load()
         except (Exception, SystemExit) as error:
             raise PluginError(
                 f"the installed plugin {entry.name} ({entry.value}) cannot be loaded "
-                f"({_said(error)}): repair or uninstall it"
+                f"({_described(error)}): repair or uninstall it"
             ) from error
-    for file in (*filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)), *files):
+    for file in (*filter(None, os.environ.get(FILES_VARIABLE, "").split(os.pathsep)), *files):
         load_file(Path(file))
 
 
 def loaded() -> list[str]:
-    """Return the files that this process has loaded, by names that hold in other processes too."""
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith(PREFIX)]
+    """Return the absolute paths of the files that this process has loaded."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(MODULE_PREFIX)]
     return [module.__file__ for module in modules if module.__file__ is not None]
 
 
@@ -52,7 +52,7 @@ def load_file(path: Path) -> None:
     Raises PluginError with the line of the file at which it went wrong.
     """
     path = path.expanduser().resolve()
-    name = f"{PREFIX}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    name = f"{MODULE_PREFIX}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return
     if not path.is_file() or path.suffix != ".py":
@@ -64,17 +64,19 @@ def load_file(path: Path) -> None:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise PluginError(f"{path.name}{_line(error, path)}: {_said(error)}") from error
+        raise PluginError(f"{path.name}{_line(error, path)}: {_described(error)}") from error
 
 
 def blamed(error: BaseException) -> str | None:
-    """Say in a line what went wrong where plug-ins take part, with the last line of one that led there; None
-    where no file was loaded."""
+    """Describe an error in a line, with the last line of a plug-in in its traceback.
+
+    Return None if no plug-in was loaded from a file.
+    """
     if not (files := loaded()):
         return None
     frames = traceback.extract_tb(error.__traceback__)
     where = ([frame for frame in frames if frame.filename in files] or frames)[-1]
-    return f"{Path(where.filename).name}, line {where.lineno}: {_said(error)[:400]}"
+    return f"{Path(where.filename).name}, line {where.lineno}: {_described(error)[:400]}"
 
 
 def _line(error: BaseException, path: Path) -> str:
@@ -84,6 +86,6 @@ def _line(error: BaseException, path: Path) -> str:
     return f", line {lines[-1]}" if lines else ""
 
 
-def _said(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

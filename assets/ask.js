@@ -8,7 +8,7 @@ const OWN_RUN = {open: "Your answer? Then press Run.", given: "", late: "The ans
 function ask(send, words = OWN_RUN) {
   const name = `ask-${++asked}`
   const legend = element("legend"), place = element("div", {class: "answers"}), given = element("span", {class: "given"})
-  const skip = button("Skip", () => send({action: "skip"}), {title: "Leave the question"})
+  const skip = button("Skip", () => send({action: "skip"}), {title: tip("ask.skip")})
   const foot = element("div", {class: "given-line"}, given, skip)
   const fields = element("fieldset", {}, legend, place, foot)
   const said = element("p", {class: "said", role: "status"}), why = element("p", {class: "why"})

@@ -58,12 +58,13 @@ function listen() {
       connection.session.request_server_info().then(() => answered(false), () => answered(true))
       return
     }
-    const waited = performance.now() - asked
+    const question = asked, waited = performance.now() - asked
     if (waited > PATIENCE && !said) {
       said = true
       say(SILENT, false)
     }
-    if (waited > DEAD && await known(connection) === "yes") { connection.socket?.close() }
+    // not where the answer, late on a busy machine, has come meanwhile
+    if (waited > DEAD && await known(connection) === "yes" && asked === question) { connection.socket?.close() }
   }, BEAT)
 }
 

@@ -7,15 +7,15 @@ export function render({model}) {
   const marks = element("div", {class: "marks", "aria-hidden": "true"})
   const who = element("span", {class: "who"}), what = element("span", {class: "what"})
   const follow = button("follow", () => send({action: "follow"}),
-    {title: "The cursor stays at the newest iterate of its run. Moving it ends that; press to follow again."})
+    {title: tip("cursor_bar.follow")})
   const goOn = button("Go on from here", () => send({action: "branch", name: choice.value}), {class: "go"})
   const choice = element("select", {"aria-label": "Solver to continue with"})
   const branch = element("span", {class: "branch"}, goOn, choice)
   const root = element("div", {class: "bar", role: "group", "aria-label": "Cursor"},
     element("div", {class: "text", "aria-live": "off"}, who, what, branch),
     element("span", {class: "steps"},
-      button(icon(PATHS.back), () => send(MESSAGES.ArrowLeft), called("One iterate back (left arrow; Home: the first)")),
-      button(icon(PATHS.ahead), () => send(MESSAGES.ArrowRight), called("One iterate ahead (right arrow; End: the newest)"))),
+      button(icon(PATHS.back), () => send(MESSAGES.ArrowLeft), called(tip("cursor_bar.back"))),
+      button(icon(PATHS.ahead), () => send(MESSAGES.ArrowRight), called(tip("cursor_bar.ahead")))),
     element("div", {class: "track"}, marks, slider), follow)
 
   // how far the track is filled: browsers differ in how they paint the rest of it

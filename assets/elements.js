@@ -14,7 +14,10 @@ function button(shown, click, attributes = {}) {
   return element("button", {type: "button", click, ...attributes}, shown)
 }
 
-// What a button that shows no words is called.
+// The tooltip with this id, from app/help/tooltips.toml, with values in place of the names in braces.
+const tip = (id, values = {}) => TIPS[id].replace(/{(\w+)}/g, (_, name) => values[name])
+
+// The name of a button that shows no words.
 const called = (text) => ({title: text, "aria-label": text})
 
 // A part of a drawing.

@@ -76,7 +76,7 @@ export function render({model}) {
   const choice = element("select", {"aria-label": "Runs to export", change: () => send({action: "choose", run: choice.value})})
   const files = element("div", {class: "files"}), pictures = element("div", {class: "pictures"})
   const again = element("div", {class: "again"}), notice = element("p", {role: "status"})
-  const {root} = panel(DOWNLOAD, "Export", "Export files, pictures, the page, or commands that repeat the runs",
+  const {root} = panel(DOWNLOAD, "Export", tip("export_panel.open"),
     () => send({action: "open"}), element("div", {class: "line"}, element("h2", {}, "Export"), choice), notice, files, pictures, again)
 
   async function draw_picture(id, title, marks, type) {
@@ -92,15 +92,15 @@ export function render({model}) {
     choice.hidden = !any
     for (const part of [files, pictures, again]) { part.hidden = !any }
     files.replaceChildren(element("h3", {}, "Files"),
-      ...[...model.forms, ["html", "HTML page", "this page in one file that opens without a network, with plots that zoom"]].map(
+      ...[...model.forms, ["html", "HTML page", tip("export_panel.html")]].map(
         ([form, name, title]) => button(name, () => send({action: "take", form}), {title})))
     pictures.replaceChildren(element("h3", {}, "Pictures"), ...model.plots.map(([id, title, marks]) =>
       element("div", {class: "plot"}, element("span", {}, title),
         ...["svg", "png"].map((type) => button(type.toUpperCase(), () => draw_picture(id, title, marks, type),
-          called(`${title} as ${type.toUpperCase()}`))))))
+          called(tip("export_panel.picture", {title, type: type.toUpperCase()})))))))
     again.replaceChildren(...model.texts.flatMap(([name, text]) => {
       const shown = element("pre", {tabindex: "0"}, text)
-      const copies = copying("Copy", () => text, shown, {title: `Copy: ${name}`})
+      const copies = copying("Copy", () => text, shown, {title: tip("export_panel.copy", {name})})
       return [element("div", {class: "line"}, element("h3", {}, name), copies), shown]
     }))
     notice.textContent = model.notice

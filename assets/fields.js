@@ -1,6 +1,6 @@
-// Fields of a form, made from plain descriptions; shared by form.js and solver_panel.js.
+// A field of a form, made from a plain description.
 function field(data, send) {
-  const help = `${data.help}${data.allowed ? ` (${data.allowed})` : ""}. In scripts and addresses: ${data.name}`
+  const help = tip(data.allowed ? "fields.field_with_range" : "fields.field", {help: data.help, range: data.allowed, name: data.name})
   let input
   if (data.kind === "choice") {
     input = element("select", {}, ...data.choices.map((c) => element("option", {value: c, selected: c === data.value}, c)))
@@ -24,4 +24,13 @@ function field(data, send) {
   if (!data.note) { return [label] }
   const offer = button(data.offer, () => send(data.name, data.offer, {offered: true}))
   return [label, element("p", {class: "note", role: "status"}, data.note, " ", offer)]
+}
+
+// A form of such fields, folded if it has a title.
+function form({model}) {
+  const root = element("div", {class: "fields"})
+  const draw = () => redraw(root, model.fields.flatMap((data) => field(data, (name, value, more = {}) => model.send_msg({name, value, ...more}))))
+  watch(model, ["fields"], draw)
+  if (!model.title) { return root }
+  return element("details", {}, element("summary", {}, model.title), root)
 }

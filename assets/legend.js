@@ -55,12 +55,12 @@ function fill(parts, data, columns) {
   const line = chip.querySelector("line")
   line.setAttribute("stroke", data.color)
   line.setAttribute("stroke-dasharray", DASHES[data.dash])
-  chip.title = data.hidden ? `Show ${data.label}` : `Hide ${data.label} (double click: show it alone)`
+  chip.title = tip(data.hidden ? "legend.show" : "legend.hide", data)
   chip.setAttribute("aria-label", `${data.hidden ? "Show" : "Hide"} ${data.label}`)
   chip.setAttribute("aria-pressed", String(!data.hidden))
   set(name, data.label)
   set(note, data.note)
-  label.title = `Put the cursor on ${data.label}${data.note && `: ${data.note}`}`
+  label.title = tip("legend.label", data) + (data.note && `: ${data.note}`)
   set(state, data.word)
   state.title = data.message
   state.className = `state ${data.state}`
@@ -70,11 +70,11 @@ function fill(parts, data, columns) {
   set(bound, data.bound)
   bound.title = data.proof
   const alive = ALIVE.includes(data.state), paused = data.state === "paused"
-  act(buttons.pause, paused ? "resume" : "pause", `${paused ? "Resume" : "Pause"} ${data.label}`, !alive)
-  act(buttons.step, "step", `One iteration of ${data.label}`, !alive)
-  act(buttons.pin, data.pinned ? "unpin" : "pin", data.pinned ? `Unpin ${data.label}` : `Pin ${data.label}: keep it beside the next runs`, alive || data.past)
+  act(buttons.pause, paused ? "resume" : "pause", tip(paused ? "legend.resume" : "legend.pause", data), !alive)
+  act(buttons.step, "step", tip("legend.step", data), !alive)
+  act(buttons.pin, data.pinned ? "unpin" : "pin", tip(data.pinned ? "legend.unpin" : "legend.pin", data), alive || data.past)
   buttons.pin.setAttribute("aria-pressed", String(data.pinned))
-  act(buttons.stop, alive ? "stop" : "remove", `${alive ? "Stop" : "Remove"} ${data.label}`, false)
+  act(buttons.stop, alive ? "stop" : "remove", tip(alive ? "legend.stop" : "legend.remove", data), false)
   set(message, TOLD.includes(data.state) ? data.message : "")
   message.className = `message ${data.state}`
   row.title = data.message

@@ -3,7 +3,7 @@ export function render({model}) {
   let file = null
   const input = element("input", {type: "file", tabindex: "-1", hidden: true, change: () => { begin(input.files[0]); input.value = "" }})
   const choose = button(model.label, () => input.click(),
-    {class: "choose", title: `${model.tip} At most ${model.limits.size >> 20} MiB.`})
+    {class: "choose", title: tip(model.tip, {mib: model.limits.size >> 20})})
   const notice = element("span", {role: "status"}), error = element("p", {role: "alert", class: "error"})
   const stop = button("Stop", () => { file = null; model.send_msg({action: "stop"}) })
   const busy = element("div", {class: "busy"}, notice, stop)

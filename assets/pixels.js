@@ -12,5 +12,5 @@ const pictureOf = (name, shape) => {
     `<path d="${rows}${columns}" stroke="#888" stroke-opacity="0.6" stroke-width="${1 / side}"/></svg>`
   return `data:image/svg+xml,${encodeURIComponent(svg)}`
 }
-// What a tooltip shows of a name: the name itself, or its picture.
-const told = (name, format, shape) => format === "picture" ? pictureOf(name, shape) : name
+// A name for a tooltip: the name itself, or the address of its picture.
+const nameOrPicture = (name, format, shape) => format === "picture" ? pictureOf(name, shape) : name

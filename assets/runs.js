@@ -55,14 +55,14 @@ export function render({model}) {
       ...part("box"), change: () => send({action: "choose", ids, value: box.checked})})
     const show = button(run.shown ? "Remove" : "Show", () => send({action: run.shown ? "put-away" : "show", ids}),
       {class: "show", ...part("show"), "aria-pressed": String(run.shown), "aria-label": run.shown ? `Remove ${run.title} from the plots` : `Show ${run.title}`})
-    const pin = iconed("pin", run.pinned ? `Unpin ${run.title}` : `Pin ${run.title}: never delete it`,
+    const pin = iconed("pin", tip(run.pinned ? "runs.unpin" : "runs.pin", run),
       () => send({action: "pin", ids, value: !run.pinned}))
     pin.setAttribute("aria-pressed", String(run.pinned))
-    const rename = iconed("rename", `Rename ${run.title}`, () => { naming = run.id; draw() })
-    const remove = iconed("delete", `Delete ${run.title}`, () => send({action: "delete", ids}))
+    const rename = iconed("rename", tip("runs.rename", run), () => { naming = run.id; draw() })
+    const remove = iconed("delete", tip("runs.delete", run), () => send({action: "delete", ids}))
     const acts = element("td", {class: "acts"}, show, pin, rename, remove)
     if (run.setting) {
-      acts.prepend(element("a", {href: `?${run.setting}`, ...part("settings"), title: `Load the settings of ${run.title}`}, "Load settings"))
+      acts.prepend(element("a", {href: `?${run.setting}`, ...part("settings"), title: tip("runs.settings", run)}, "Load settings"))
     }
     return element("tr", {"data-id": run.id, class: run.alive ? "alive" : ""},
       element("td", {class: "box"}, box), ...Object.values(cells), acts)

@@ -1,3 +1,4 @@
+// The solvers, a line each with its fields, which can be unfolded. Needs fields.js.
 export function render({model}) {
   const root = element("div", {class: "solvers"})
   const open = new Set()
@@ -24,7 +25,7 @@ export function render({model}) {
     const parts = [row]
     if (fits) {
       const shown = open.has(data.label)
-      row.append(kept(data.changed ? "settings •" : "settings", `Settings of ${data.label}`, `${data.label} settings`, () => {
+      row.append(kept(data.changed ? "settings •" : "settings", tip("solver_panel.settings", data), `${data.label} settings`, () => {
         if (shown) { open.delete(data.label) } else { open.add(data.label) }
         draw()
       }, {"aria-expanded": String(shown)}))
@@ -32,10 +33,10 @@ export function render({model}) {
         parts.push(element("div", {class: "fields inset"},
           ...data.fields.flatMap((f) => field(f, (name, value) => send("set", data.key, {name, value}))),
           element("div", {class: "more"},
-            kept("race a copy", `Race a copy of ${data.label} with other settings`, `${data.label} copy`, () => send("copy", data.key)),
-            ...data.presets.map((name) => kept(`as in the ${name}`, `Settings of ${data.label} as the ${name} prints them`, `${data.label} preset ${name}`, () => send("preset", data.key, {value: name}))),
-            data.changed ? kept("defaults", `Back to the defaults of ${data.label}`, `${data.label} defaults`, () => send("reset", data.key)) : "",
-            data.copy ? kept("remove", `Remove ${data.label}`, `${data.label} remove`, () => send("remove", data.key)) : "")))
+            kept("race a copy", tip("solver_panel.copy", data), `${data.label} copy`, () => send("copy", data.key)),
+            ...data.presets.map((name) => kept(`as in the ${name}`, tip("solver_panel.preset", {label: data.label, preset: name}), `${data.label} preset ${name}`, () => send("preset", data.key, {value: name}))),
+            data.changed ? kept("defaults", tip("solver_panel.defaults", data), `${data.label} defaults`, () => send("reset", data.key)) : "",
+            data.copy ? kept("remove", tip("solver_panel.remove", data), `${data.label} remove`, () => send("remove", data.key)) : "")))
       }
     } else {
       parts.push(element("p", {class: "reason"}, data.reason))

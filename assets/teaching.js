@@ -9,7 +9,7 @@ export function render({model}) {
     "they may look around alone, or try your settings on a page of their own. The address ends with this page.")
   const copies = copying("Copy", () => address.textContent, address)
   const start = button("Start", () => send("teach")), end = button("End", () => send("end"))
-  const {root, opener} = panel(SCHOOL, "Teach this", "Teach this: others follow this page live at a short address",
+  const {root, opener} = panel(SCHOOL, "Teach this", tip("teaching.open"),
     () => { if (model.code === "") { send("teach") } },
     element("h2", {}, "Teach this"), what, address, count, counts, element("div", {class: "acts"}, start, copies, end), note)
   const number = (n) => n === 1 ? "1 follower" : `${n} followers`

@@ -47,8 +47,9 @@ BEHIND = re.compile(rf"[\s\d().,A-EIVX–-]*(?:(?:and|to) [\dA-EIVX()]+ )?of (?=
 #: The paper whose parts a file numbers where it names none, or several.
 MEANT = {
     "app/views/playground/playground_marks.py": "yu2010",
-    "solvers/methods/owlqn.py": "yu2010",
-    "solvers/methods/prox_qn_kernels.py": "zhong2014",
+    "solvers/methods/proximal/owlqn.py": "yu2010",
+    "solvers/methods/proximal/prox_qn_kernels.py": "zhong2014",
+    "solvers/working_sets/shrinking.py": "zhong2014",
     "solvers/problems/losses/crf.py": "zhong2014",
 }
 

@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
+from solverscope import datasets
 from tests.clock import Clock
 from tests.waiting import wait_until
 
@@ -71,10 +73,29 @@ def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     return call
 
 
+@lru_cache(maxsize=8)
+def _load_once(id: str, **options: Any) -> datasets.Dataset:
+    return datasets.load(id, **options)
+
+
+@pytest.fixture
+def load_real() -> Callable[..., datasets.Dataset]:
+    """datasets.load of a set whose files are in SOLVERSCOPE_DATA; the test is skipped where they are not."""
+
+    def load(id: str, **options: Any) -> datasets.Dataset:
+        asked = {name: value for name, value in options.items() if name != "seed"}
+        available, reason = datasets.describe(id).available(**asked)
+        if not available:
+            pytest.skip(reason)
+        return _load_once(id, **options)
+
+    return load
+
+
 @pytest.fixture
 def registries() -> Generator[None, None, None]:
     """Whatever a test registers is gone after it."""
-    from solverscope import datasets, solvers
+    from solverscope import solvers
 
     tables = (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES, solvers.RULES, datasets.DATASETS)
     before = [dict(table) for table in tables]

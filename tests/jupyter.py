@@ -24,6 +24,8 @@ MISSING = "jupyter-server-proxy is missing: install the extra `test` or `jupyter
 
 #: What the proxy logs where it writes to a browser that has gone.
 GONE = ("WebSocketClosedError", "StreamClosedError")
+#: What it logs where it passes on the farewell of a page to a server that has gone.
+FAREWELL = re.compile(r"(?ms)^\[E [^]]*\] Uncaught exception POST \S*/app/left .*?(?=^\[|\Z)")
 
 
 class Jupyter:
@@ -83,8 +85,9 @@ class Jupyter:
 
     def stop(self) -> list[str]:
         """End it; return the errors that it and Solverscope have logged, without those of the proxy for a
-        browser that has gone."""
+        browser or a server that has gone."""
         self.process.terminate()
         self.process.wait(waiting.PATIENCE)
-        errors = re.findall(r"^ *([a-zA-Z_.]+(?:Error|Exception)\b.*)", self.log.read_text(), re.MULTILINE)
+        log = FAREWELL.sub("", self.log.read_text())
+        errors = re.findall(r"^ *([a-zA-Z_.]+(?:Error|Exception)\b.*)", log, re.MULTILINE)
         return [error for error in errors if not any(name in error for name in GONE)]

@@ -1,5 +1,6 @@
 """Every citation of the four papers: the part is there, and is about what is said with it."""
 
+import functools
 import re
 import tomllib
 
@@ -23,7 +24,12 @@ FILES = sorted(
 OWN = {"app/papers/__init__.py"}
 #: Numbers of tables, as in the one paper that writes them so.
 ROMAN = {"1": "I", "2": "II", "3": "III", "4": "IV", "5": "V"}
-CITED = [citation for path in FILES for citation in citations(path)]
+
+
+@functools.cache
+def all_cited():
+    """The citations of all files: reading them takes seconds, which no other test has to wait for."""
+    return [citation for path in FILES for citation in citations(path)]
 
 
 def entry(citation):
@@ -32,7 +38,7 @@ def entry(citation):
 
 @pytest.mark.parametrize("paper", NAMES)
 def test_each_part_that_is_cited_is_in_its_paper(paper):
-    found = [citation for citation in CITED if citation.paper == paper]
+    found = [citation for citation in all_cited() if citation.paper == paper]
     assert len(found) > 50
     missing = {f"{c.place}: {paper} has no {c.part}" for c in found if not entry(c)}
     assert not missing, "\n".join(sorted(missing))
@@ -41,7 +47,7 @@ def test_each_part_that_is_cited_is_in_its_paper(paper):
 def test_it_is_said_whose_part_is_meant():
     unknown = {
         f"{c.place}: {c.part}, {c.text[:90]}"
-        for c in CITED
+        for c in all_cited()
         if c.paper is None and c.place.partition(":")[0] not in OWN
     }
     assert not unknown, "\n".join(sorted(unknown))
@@ -50,7 +56,7 @@ def test_it_is_said_whose_part_is_meant():
 def test_what_a_part_says_is_what_it_is_cited_for():
     """Numbers alone are too weak: (5) and (6) are both there. The words are in ``papers.toml``."""
     # exhibits of a paper name others of it, and where its data are from
-    known = [c for c in CITED if c.paper and entry(c) and not c.place.startswith("app/papers/")]
+    known = [c for c in all_cited() if c.paper and entry(c) and not c.place.startswith("app/papers/")]
     strange = {
         f"{c.place}: {c.paper} {c.part} is {entry(c)[0]!r}: {c.text[:90]}"
         for c in known

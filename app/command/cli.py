@@ -17,27 +17,38 @@ import solverscope
 
 from .. import plugins
 from ..settings import arguments
+from ..settings.columns import PATH_TABLE, REPEATED_TABLE, RUN_TABLE
+from ..settings.settings_table import (
+    AVERAGE,
+    DATA,
+    ENTRANTS,
+    F_STAR,
+    LAM,
+    LAM_RATIO,
+    LOSS_PARAMS,
+    MAX_SECONDS,
+    ORIGIN,
+    PENALTY_PARAMS,
+    REPEAT,
+    SEED,
+)
 from . import printing, signals, streams
 from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
 from .options import (
-    AVERAGE,
-    CHOOSE,
-    DATASET,
-    JSON,
-    LOSS_SET,
-    LOSSES,
-    OUT,
-    PENALTIES,
-    PENALTY_SET,
-    PLUGIN,
-    SOLVER,
+    CHOOSE_OPTION,
+    JSON_OPTION,
+    LOSSES_OPTION,
+    OUT_OPTION,
+    PENALTIES_OPTION,
+    PLUGIN_OPTION,
     also,
     argument,
     cluster,
-    experiment,
     option,
+    option_of,
     options,
     switch,
+    takes_settings,
 )
 
 APP = Path(__file__).resolve().parents[1]
@@ -68,8 +79,8 @@ def solverscope_(
 def list_(
     kind: str = argument("{datasets,losses,penalties,solvers,stories,views,rules,fields,traits}"),
     why: bool = switch("--why", "Say why what is not available is not."),
-    as_json: bool = JSON,
-    plugin: list[str] = PLUGIN,
+    as_json: bool = JSON_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
 ) -> int:
     """List what there is to choose from."""
     from .listing import entries
@@ -84,40 +95,21 @@ def list_(
 
 
 @app.command()
-@also(experiment)
+@takes_settings("run")
 def run(
-    dataset: str | None = argument(*DATASET, default=None),
-    solver: list[str] = options(*SOLVER),
-    loss: str | None = option("--loss", "ID", "Loss; by default the data set's."),
-    penalty: str | None = option("--penalty", "ID", "Penalty; by default the data set's."),
-    lam: str | None = option("--lam", "X", "λ."),
-    lam_ratio: str | None = option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero."),
-    lam_at: list[str] = options(
-        "--lam-at", "ITERATION=X", "λ from this iterate on, as changed on the page during a run."
-    ),
-    f_star: str | None = option("--f-star", "X|auto", "f*, or solve for it once and remember it."),
-    break_: list[str] = options(
-        "--break", "EXPR", "End a run at the first iterate where this holds, as nnz > 100."
-    ),
-    from_: str | None = option(
-        "--from",
-        "FILE[#LABEL]@ITERATION",
-        "Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is "
-        "given, its solver and hyper-parameters.",
-    ),
+    dataset: str | None = argument(DATA.metavar, DATA.help, default=None),
+    solver: list[str] = option_of(ENTRANTS),
     shards: str | None = option(
         "--shards", "K", "Split the rows over K workers of a Dask cluster, which run each solver."
     ),
     scheduler: str | None = option(
         "--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."
     ),
-    repeat: str | None = option(
-        "--repeat", "N", "Run each solver N times, random ones with the next seeds; prints medians."
-    ),
-    as_json: bool = JSON,
-    out: str | None = OUT,
-    plugin: list[str] = PLUGIN,
-    **common: Any,
+    repeat: str | None = option_of(REPEAT),
+    as_json: bool = JSON_OPTION,
+    out: str | None = OUT_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
+    **given: Any,
 ) -> int:
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
     from ..settings.experiment import Experiment
@@ -125,33 +117,30 @@ def run(
     from .shards import place_of
 
     plugins.load_all(plugin)
-    if shards is not None and from_ is not None:
+    continued = given[ORIGIN.name] is not None
+    if shards is not None and continued:
         raise ValueError("--from replays a run on this machine: leave --shards out")
-    if repeat is not None and from_ is not None:
+    if repeat is not None and continued:
         raise ValueError("--from goes on from one run: leave --repeat out")
     count = arguments.number("--shards", shards, low=1, kind=int)
     split = place_of(count, scheduler)
-    if from_ is None and (dataset is None or not solver):
+    if not continued and (dataset is None or not solver):
         missing = "argument 'DATASET'" if dataset is None else "option '--solver'"
         raise ValueError(f"Missing {missing}. See solverscope --help.")
-    experiment = Experiment.from_arguments(
-        dataset,
-        solver,
-        **{"loss": loss, "penalty": penalty, "lam": lam, "lam_ratio": lam_ratio, "lam_at": lam_at},
-        **{"f_star": f_star, "break_": break_, "from_": from_, **common},
-    )
-    labels = None
-    if (times := arguments.number("--repeat", repeat, low=1, kind=int)) is not None:
+    experiment = Experiment.from_arguments(dataset, solver, **given)
+    columns, labels = RUN_TABLE, None
+    if (times := REPEAT.parse(repeat)) is not None:
+        columns = REPEATED_TABLE
         experiment, labels = experiment.repeated(times)
     execute = partial(headless.execute, experiment, out=_out(out), shards=split)
-    return _do(execute, as_json, partial(printing.show_results, printing.RUN, labels=labels))
+    return _do(execute, as_json, partial(printing.show_results, columns, labels=labels))
 
 
 @app.command()
 def race(
     names: list[str] = argument("[NAME]...", "By default all whose data are at hand.", default=[]),
-    max_seconds: str = option("--max-seconds", "S", "CPU seconds of each run at most.", "60"),
-    as_json: bool = JSON,
+    max_seconds: str = option_of(MAX_SECONDS, "CPU seconds of each run at most.", default="60"),
+    as_json: bool = JSON_OPTION,
     out: str | None = option("--out", "FILE.html", "Write the plots as a page, too."),
 ) -> int:
     """Race ours against all other programs that are installed: ocr, conll, mnist, a9a, breast-cancer."""
@@ -164,31 +153,31 @@ def race(
 
 
 @app.command()
-@also(experiment)
+@takes_settings("path")
 def path(
-    dataset: str = argument(*DATASET),
-    solver: list[str] = option(*SOLVER, default=...),
-    loss: list[str] = LOSSES,
-    penalty: list[str] = PENALTIES,
+    dataset: str = argument(DATA.metavar, DATA.help),
+    solver: list[str] = option_of(ENTRANTS, default=...),
+    loss: list[str] = LOSSES_OPTION,
+    penalty: list[str] = PENALTIES_OPTION,
     lams: str | None = option("--lams", "X,X,...", "The values of λ, in this order."),
     lam_from: str | None = option("--lam-from", "X", "First λ, with --lam-to."),
     lam_to: str | None = option("--lam-to", "X", "Last λ, with --lam-from."),
     ratio_from: str | None = option("--ratio-from", "R", "First λ as a share of λ_max; by default 1."),
     ratio_to: str | None = option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01."),
     n_lams: str | None = option("--n-lams", "N", "Log-spaced values of λ; by default 10."),
-    f_star: str | None = option("--f-star", "auto", "Solve for f* at every λ and remember it."),
-    as_json: bool = JSON,
+    f_star: str | None = option_of(F_STAR, "Solve for f* at every λ and remember it.", metavar="auto"),
+    as_json: bool = JSON_OPTION,
     iterates: bool = typer.Option(
         True, "--iterates/--no-iterates", help="Whether records of iterates are wanted."
     ),
-    choose: str | None = CHOOSE,
-    out: str | None = OUT,
-    plugin: list[str] = PLUGIN,
-    **common: Any,
+    choose: str | None = CHOOSE_OPTION,
+    out: str | None = OUT_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
+    **given: Any,
 ) -> int:
     """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
     from ..settings.experiment import Experiment
-    from ..sweep.choice import checked
+    from ..sweep.lam_selection import checked
     from . import path as paths
 
     plugins.load_all(plugin)
@@ -196,7 +185,7 @@ def path(
     if f_star not in (None, "auto"):
         raise ValueError(f"--f-star {f_star} is not possible: every λ has its own, write --f-star auto")
     experiments = [
-        Experiment.from_arguments(dataset, solver, loss=one, penalty=other, f_star=f_star, **common)
+        Experiment.from_arguments(dataset, solver, loss=one, penalty=other, f_star=f_star, **given)
         for one, other in itertools.product(loss or [None], penalty or [None])
     ]
     ends = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
@@ -204,11 +193,11 @@ def path(
     execute = partial(
         paths.execute, experiments, lams=values, iterates=iterates, choose=bool(chosen), out=_out(out)
     )
-    return _do(execute, as_json, partial(printing.show_results, printing.PATH))
+    return _do(execute, as_json, partial(printing.show_results, PATH_TABLE))
 
 
 def _out(out: str | None) -> Path | None:
-    from solverscope.solvers.runs.trace import checked_path
+    from solverscope.solvers.traces.trace import checked_path
 
     return None if out is None else checked_path(out)
 
@@ -217,9 +206,9 @@ def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[st
     """Call ``execute(emit=..., progress=...)``. Its records are printed as JSON lines, or those that are no
     iterates are given to ``show`` at the end."""
     from .headless import print_json
-    from .progress_bar import Progress
+    from .progress_bar import ProgressBar
 
-    progress = Progress(moving=not (as_json and sys.stdout.isatty()))
+    progress = ProgressBar(moving=not (as_json and sys.stdout.isatty()))
     if as_json:
         return execute(emit=print_json, progress=progress)
     records: list[dict[str, Any]] = []
@@ -235,14 +224,14 @@ def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[st
 
 
 def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) -> Any:
-    """Return where a sweep is to run; ValueError, one sentence, where it cannot."""
-    from ..sweep.cluster import Place, why_no_dask
+    """Return the cluster on which a sweep runs; raise ValueError, one sentence, if it cannot be used."""
+    from ..sweep.cluster import ClusterSpec, why_no_dask
 
     if reason := why_no_dask():
         raise ValueError(reason)
     if scheduler is not None and workers is not None:
         raise ValueError("give --scheduler or --workers, not both: a scheduler has workers of its own")
-    return Place(
+    return ClusterSpec(
         scheduler,
         arguments.number("--workers", workers, low=1, kind=int),
         arguments.number("--threads-per-worker", threads_per_worker, low=1, kind=int),
@@ -253,7 +242,7 @@ def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) 
 @also(cluster)
 def sweep(
     spec: str = argument("SPEC", "A .toml or .json file: data, λ, solvers, seeds, limits."),
-    choose: str | None = CHOOSE,
+    choose: str | None = CHOOSE_OPTION,
     folds: str | None = option(
         "--folds", "K", "With --choose: hold out each of K parts of the training part in turn."
     ),
@@ -262,7 +251,7 @@ def sweep(
 ) -> int:
     """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
     from ..sweep.cell_store import Store
-    from ..sweep.driver import Sweep
+    from ..sweep.driver import SweepDriver
     from ..sweep.spec import Spec
     from . import sweep as sweeps
 
@@ -271,7 +260,7 @@ def sweep(
     place, path = _place(**common), Path(spec)
     also = {name: value for name, value in (("choose", choose), ("folds", folds)) if value is not None}
     store = Store(Path(f"{path.stem}.sweep" if out is None else out))
-    made = Sweep(Spec.read(path, **also), place, store, resume=resume)
+    made = SweepDriver(Spec.read(path, **also), place, store, resume=resume)
     return _do(partial(sweeps.execute, made), as_json, printing.show_cells)
 
 
@@ -286,7 +275,7 @@ def paper(
     out: str | None = option("--out", "FOLDER", "Where page and results are kept; by default ID.paper."),
     **common: Any,
 ) -> int:
-    """Run figures and tables of a paper; write them beside the paper's, with verdicts, as one HTML page."""
+    """Run figures and tables of a paper; write them next to the paper's, with verdicts, as one HTML page."""
     from . import paper as papers
 
     as_json, plugin, resume = (common.pop(name) for name in ("as_json", "plugin", "resume"))
@@ -304,7 +293,7 @@ app.add_typer(history, name="runs")
 
 
 @history.callback(invoke_without_command=True)
-def runs(context: typer.Context, as_json: bool = JSON) -> None:
+def runs(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
     """List the runs that are kept, of pages and of files; import and export them."""
     from . import runs
 
@@ -332,7 +321,7 @@ def import_(
 def export(
     run: str = argument("ID", "See `solverscope runs`."),
     format: str | None = option("--format", "jsonl|csv", "What is printed; by default jsonl."),
-    out: str | None = OUT,
+    out: str | None = OUT_OPTION,
 ) -> int:
     """Print the records of a run, or write them to a file."""
     from . import runs
@@ -340,9 +329,9 @@ def export(
     id = arguments.number("ID", run, low=1, kind=int)
     if format is not None and out is not None:
         raise ValueError("give --format or --out, not both: the name of the file says in which form it is")
-    if format not in (None, *runs.FORMATS):
-        raise ValueError(f"--format {format} is not possible: choose one of {', '.join(runs.FORMATS)}")
-    streams.put(runs.export(id, _out(out), format or runs.FORMATS[0]))
+    if format not in (None, *runs.STDOUT_FORMATS):
+        raise ValueError(f"--format {format} is not possible: choose one of {', '.join(runs.STDOUT_FORMATS)}")
+    streams.put(runs.export(id, _out(out), format or runs.STDOUT_FORMATS[0]))
     return FINISHED
 
 
@@ -355,34 +344,36 @@ app.add_typer(benchmarks, name="benchopt")
 @benchmarks.command("export")
 def export_benchmark(
     folder: str = argument("DIR", "A new folder."),
-    dataset: list[str] = argument("DATASET[,name=value,...]...", "See `solverscope list datasets`."),
-    solver: list[str] = option(*SOLVER, default=...),
-    loss: list[str] = LOSSES,
-    penalty: list[str] = PENALTIES,
-    lam: list[str] = options("--lam", "X", "λ; by default the data set's. Repeat it for several."),
-    lam_ratio: list[str] = options("--lam-ratio", "R", "λ as a share of λ_max. Repeat it for several."),
-    average: bool | None = AVERAGE,
-    loss_set: list[str] = LOSS_SET,
-    penalty_set: list[str] = PENALTY_SET,
-    seed: list[str] = options("--seed", "N", "Seed of splits and generators. Repeat it for several."),
-    plugin: list[str] = PLUGIN,
+    dataset: list[str] = argument("DATASET[,name=value,...]...", DATA.help),
+    solver: list[str] = option_of(ENTRANTS, default=...),
+    loss: list[str] = LOSSES_OPTION,
+    penalty: list[str] = PENALTIES_OPTION,
+    lam: list[str] = option_of(LAM, "λ; by default the data set's. Repeat it for several.", repeated=True),
+    lam_ratio: list[str] = option_of(
+        LAM_RATIO, "λ as a share of λ_max. Repeat it for several.", repeated=True
+    ),
+    average: bool | None = option_of(AVERAGE),
+    loss_set: list[str] = option_of(LOSS_PARAMS),
+    penalty_set: list[str] = option_of(PENALTY_PARAMS),
+    seed: list[str] = option_of(SEED, "Seed of splits and generators. Repeat it for several.", repeated=True),
+    plugin: list[str] = PLUGIN_OPTION,
 ) -> int:
     """Write a benchmark folder for `benchopt run`, whose files take all from this installation."""
+    from ..benchopt import export
     from ..sweep.spec import Spec
-    from . import benchopt
 
     plugins.load_all(plugin)
     said = {
         **{"name": Path(folder).name, "data": dataset, "solvers": solver, "loss": loss, "penalty": penalty},
-        "lam": [arguments.number("--lam", value, above=0) for value in lam],
-        "lam_ratio": [arguments.number("--lam-ratio", value, above=0) for value in lam_ratio],
+        "lam": [LAM.parse(value) for value in lam],
+        "lam_ratio": [LAM_RATIO.parse(value) for value in lam_ratio],
         "average": average,
-        "loss_set": arguments.assignments("--loss-set", loss_set),
-        "penalty_set": arguments.assignments("--penalty-set", penalty_set),
-        "seeds": [arguments.number("--seed", value, low=0, kind=int) for value in seed],
+        "loss_set": LOSS_PARAMS.parse(loss_set),
+        "penalty_set": PENALTY_PARAMS.parse(penalty_set),
+        "seeds": [SEED.parse(value) for value in seed],
     }
     spec = Spec.of({name: value for name, value in said.items() if value not in ([], {}, None)})
-    streams.put("".join(f"{path}\n" for path in benchopt.export(Path(folder), spec)))
+    streams.put("".join(f"{path}\n" for path in export.write_benchmark(Path(folder), spec.name, spec.cells)))
     return FINISHED
 
 
@@ -409,7 +400,7 @@ def serve(
     scheduler: list[str] = options(
         "--scheduler", "ADDRESS", "A Dask scheduler for sweeps of the page, as tcp://host:port."
     ),
-    plugin: list[str] = PLUGIN,
+    plugin: list[str] = PLUGIN_OPTION,
     public: bool = switch("--public", "Admit everybody, at all addresses of this machine."),
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
@@ -421,12 +412,14 @@ def serve(
     for file in data:  # read here: what is wrong is said at once
         datasets.offer(file)
     bound = [] if public else ["--address", "localhost"]
-    named = [(serving.HOST, serving.name(serving.HOST, one)) for one in host]
-    named += [(serving.TRUSTED_PROXY, serving.name(serving.TRUSTED_PROXY, one)) for one in trusted_proxy]
-    named += [(serving.SCHEDULER, serving.address(one)) for one in scheduler]
+    named = [(serving.HOST_FLAG, serving.name(serving.HOST_FLAG, one)) for one in host]
+    named += [
+        (serving.TRUSTED_PROXY_FLAG, serving.name(serving.TRUSTED_PROXY_FLAG, one)) for one in trusted_proxy
+    ]
+    named += [(serving.SCHEDULER_FLAG, serving.address(one)) for one in scheduler]
     if memory is not None:
-        named.append((serving.MEMORY, str(serving.size(memory))))
-    options = [*itertools.chain(*named), *[serving.PUBLIC] * public]
+        named.append((serving.MEMORY_FLAG, str(serving.size(memory))))
+    options = [*itertools.chain(*named), *[serving.PUBLIC_FLAG] * public]
     marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page
     from panel.command import main as panel  # takes seconds, and what is wrong has been said by now
 
@@ -467,7 +460,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif isinstance(error, ImportError):
             raise
         else:
-            from solverscope.solvers.runs.atomic_files import NotWritten, why_not_written
+            from solverscope.solvers.compute.atomic_files import NotWritten, why_not_written
 
             # whatever is wrong with a file that is read is a ValueError
             status = NOT_WRITTEN
@@ -482,8 +475,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _legible(arguments: Sequence[str]) -> list[str]:
-    """Check and return the arguments; ValueError for one with a control character, which no name, number or
-    path needs."""
+    """Check and return the arguments.
+
+    Raises ValueError for a control character, which no name, number or path needs.
+    """
     for word in arguments:
         if any(unicodedata.category(letter) == "Cc" for letter in word):
             raise ValueError(f"the word {word!r} holds a control character: leave that out")

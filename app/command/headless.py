@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from solverscope import datasets, solvers
-from solverscope.solvers.runs.endings import BROKEN, of_bound
-from solverscope.solvers.runs.trace import iterate_line, plain, run_line, save
+from solverscope.solvers.runs.endings import BROKEN, describe_bound
+from solverscope.solvers.traces.trace import iterate_line, plain, run_line, save
 
-from ..runs.reference import MOST_SECONDS, Reference, distrust, reference
+from ..runs.reference import MAX_REFERENCE_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment
-from ..settings.recipe import Limits
-from ..sweep.cluster import Place
+from ..settings.recipe import RunLimits
+from ..sweep.cluster import ClusterSpec
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
-from .progress_bar import Progress
+from .progress_bar import ProgressBar
 from .shards import crew_on, traffic
 
 Emit = Callable[[dict[str, Any]], None]
@@ -50,11 +50,11 @@ class Interrupts:
         self.wanted = True
 
 
-class Follower(Interrupts):
-    """Executes runs one after another and tells what they do, but for their results; ``status`` is the exit
-    status."""
+class RunExecutor(Interrupts):
+    """An executor of runs, one after another, that emits their records but for their results; ``status`` is
+    the exit status."""
 
-    def __init__(self, emit: Emit, progress: Progress) -> None:
+    def __init__(self, emit: Emit, progress: ProgressBar) -> None:
         super().__init__()
         self.status = FINISHED
         self._emit, self._progress = emit, progress
@@ -73,7 +73,7 @@ class Follower(Interrupts):
             streams.abandon_output()
             self.status = INTERRUPTED
 
-    def reference(self, limits: Limits, problem: solvers.Problem) -> Reference | None:
+    def reference(self, limits: RunLimits, problem: solvers.Problem) -> Reference | None:
         """Return f* as the limits want it, looked for before the first run on a problem; None if they want
         none, or a run got below it."""
         if problem is not self._problem and limits.f_star is not None:
@@ -81,11 +81,11 @@ class Follower(Interrupts):
             self._emit(self._known.describe())
         return self._known
 
-    def _find(self, limits: Limits, problem: solvers.Problem) -> Reference:
+    def _find(self, limits: RunLimits, problem: solvers.Problem) -> Reference:
         if limits.f_star != "auto":
             return Reference(float(limits.f_star), violation=None, gap=None, solver=None, cached=False)
         seconds = limits.max_seconds
-        most = MOST_SECONDS if seconds is None else max(LEAST_FOR_F_STAR, FOR_F_STAR * seconds)
+        most = MAX_REFERENCE_SECONDS if seconds is None else max(LEAST_FOR_F_STAR, FOR_F_STAR * seconds)
         with self._progress.working("solving for f*"):
             try:
                 known = reference(problem, self, most)
@@ -118,7 +118,7 @@ class Follower(Interrupts):
                 show(f"{run.label}: iteration {n}, f = {f:.9g}", None)
 
     def conclude(self, run: solvers.Run) -> None:
-        """Say how a run has ended, after its result; Interrupted where that ends the block."""
+        """Report how a run has ended, after its result. Raises Interrupted if a signal asked for the end."""
         f_star, known = run.stopping.f_star, self._known
         if f_star is not None and any(solvers.undercuts(f, f_star) for f in run.trace.objective):
             if known.solver is not None:
@@ -127,7 +127,7 @@ class Follower(Interrupts):
             self._known, self._problem = None, None if known.cached else self._problem
         result = run.trace.result
         cut = result["status"] in ("max-iter", "max-seconds") and result["dual_gap"] is not None
-        proof = f"; {of_bound(result['dual_gap'], result['objective'])}" if cut else ""
+        proof = f"; {describe_bound(result['dual_gap'], result['objective'])}" if cut else ""
         self._progress.say(
             f"{run.label}: {result['status']} after {result['iterations']} iterations and "
             f"{result['cpu_seconds']:.3g} CPU s ({result['message']}{proof})"
@@ -145,10 +145,10 @@ def print_json(record: dict[str, Any]) -> None:
 def execute(
     experiment: Experiment,
     emit: Emit,
-    progress: Progress,
+    progress: ProgressBar,
     *,
     out: Path | None = None,
-    shards: Place | None = None,
+    shards: ClusterSpec | None = None,
     traces: list[solvers.Trace] | None = None,
 ) -> int:
     """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
@@ -163,29 +163,31 @@ def execute(
         progress.say(sentence(problem))
         emit(problem.describe())
         made: list[solvers.Trace] = [] if traces is None else traces
-        follower = Follower(emit, progress)
+        executor = RunExecutor(emit, progress)
         # a second Ctrl-C ends a run at once, but not the writing of its file
         with Interrupts().listening():
             try:
-                with follower.listening():
+                with executor.listening():
                     for entrant in experiment.entrants:
-                        known = follower.reference(experiment.limits, problem)
-                        run = experiment.run(entrant, problem, follower, known and known.describe())
+                        known = executor.reference(experiment.limits, problem)
+                        run = experiment.run(entrant, problem, executor, known and known.describe())
                         made.append(run.trace)
                         if run.origin is not None:
                             progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
-                        follower.follow(run)
+                        executor.follow(run)
                         emit(run.trace.result)
                         if crew is not None:
                             progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")
-                        follower.conclude(run)
+                        executor.conclude(run)
             finally:
                 if out is not None and made:
                     save(made, out)
-    return follower.status
+    return executor.status
 
 
-def load(experiments: Sequence[Experiment], progress: Progress, *, sharded: bool = False) -> datasets.Dataset:
+def load(
+    experiments: Sequence[Experiment], progress: ProgressBar, *, sharded: bool = False
+) -> datasets.Dataset:
     """Load the data that experiments share. ValueError if that is not possible, or one of the solvers does
     not take the losses and penalties on them: that is known before a problem is made, or a worker asked for
     shards."""
@@ -211,13 +213,13 @@ def _check(solver: str, loss: str, penalty: str, *, sharded: bool) -> None:
 def problems(
     experiments: Sequence[Experiment],
     data: datasets.Dataset,
-    progress: Progress,
-    crew: solvers.Crew | None = None,
+    progress: ProgressBar,
+    crew: solvers.WorkerPool | None = None,
 ) -> list[solvers.Problem]:
     """Make the problems of experiments, on the same data. ValueError if they are not possible, or too large
     for one of the solvers."""
     with progress.working("preparing the problem"):
-        made = [experiment.problem.make(data, crew=crew) for experiment in experiments]
+        made = [experiment.problem.make(data, workers=crew) for experiment in experiments]
     for experiment, problem in zip(experiments, made, strict=True):
         experiment.check(problem)
     return made

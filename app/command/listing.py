@@ -71,18 +71,22 @@ def _traits() -> Iterator[dict[str, Any]]:
             "name": f"Trait.{trait.name}",
             "summary": trait.phrase,
             "offered_by": [id for id, cls in offering.items() if trait in cls.traits],
-            "needed_by": [id for id, cls in solvers.SOLVERS.items() if trait in cls.needs],
+            "needed_by": [
+                id
+                for id, cls in solvers.SOLVERS.items()
+                if trait in cls.needs | getattr(cls, "formulas", solvers.Trait(0))
+            ],
         }
 
 
 def _record(thing: Any, reason: str | None, declared: Iterable[tuple[Any, str]] = ()) -> dict[str, Any]:
-    """Return what all entries say; ``declared`` are options, with the values that each allows."""
+    """Return the fields that all entries have; ``declared`` are options, with the values that each allows."""
     texts = {key: getattr(thing, key, "") for key in ("id", "name", "summary", "paper")}
     options = [{"name": o.name, "default": o.default, "range": said, "help": o.help} for o, said in declared]
     return {**texts, "available": reason is None, "reason": reason, "options": options}
 
 
-KINDS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+LISTINGS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "datasets": _datasets,
     "losses": lambda: _classes("LOSSES"),
     "penalties": lambda: _classes("PENALTIES"),
@@ -96,10 +100,10 @@ KINDS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Return all entries of one of ``KINDS``, with the fields of the command line's contract.
+    """Return all entries of one of ``LISTINGS``, with the fields of the command line's contract.
 
     Raises ValueError for another kind. Loads no data, and solvers only where they are listed.
     """
-    if kind not in KINDS:
-        raise ValueError(f"there is no list of {kind!r}: choose one of {', '.join(KINDS)}")
-    return list(KINDS[kind]())
+    if kind not in LISTINGS:
+        raise ValueError(f"there is no list of {kind!r}: choose one of {', '.join(LISTINGS)}")
+    return list(LISTINGS[kind]())

@@ -1,5 +1,4 @@
-# ruff: noqa: B008 (an option is declared as the default of its parameter)
-"""How commands declare their arguments and options, and those that several of them have."""
+"""Declarations of the arguments and options of commands, and those that several commands share."""
 
 from __future__ import annotations
 
@@ -10,12 +9,15 @@ from typing import Any
 
 import typer
 
+from ..settings.setting import Setting, SwitchCodec
+from ..settings.settings_table import DATA, ENTRANTS, LOSS, PENALTY, in_help
+
 #: The registry whose ids an option or argument takes.
 REGISTRIES = {
-    "DATASET": ("solverscope.datasets", "DATASETS"),
-    "--loss": ("solverscope.solvers", "LOSSES"),
-    "--penalty": ("solverscope.solvers", "PENALTIES"),
-    "--solver": ("solverscope.solvers", "SOLVERS"),
+    DATA.flag: ("solverscope.datasets", "DATASETS"),
+    LOSS.flag: ("solverscope.solvers", "LOSSES"),
+    PENALTY.flag: ("solverscope.solvers", "PENALTIES"),
+    ENTRANTS.flag: ("solverscope.solvers", "SOLVERS"),
 }
 
 
@@ -34,7 +36,7 @@ def _completing(name: str) -> Callable[[str], list[str]] | None:
     return complete
 
 
-def option(flag: str, metavar: str, help: str, default: str | None = None) -> Any:
+def option(flag: str, metavar: str, help: str, default: Any = None) -> Any:
     return typer.Option(default, flag, metavar=metavar, help=help, autocompletion=_completing(flag))
 
 
@@ -53,39 +55,54 @@ def argument(metavar: str, help: str | None = None, *, default: Any = ...) -> An
     )
 
 
-PLUGIN = options("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
-JSON = switch("--json", "JSON lines on standard output, and nothing else there.")
-SOLVER = "--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several."
-DATASET = "DATASET", "See `solverscope list datasets`."
-LOSSES = options("--loss", "ID", "Loss; by default the data set's. Repeat it for several.")
-PENALTIES = options("--penalty", "ID", "Penalty; by default the data set's. Repeat it for several.")
-LOSS_SET = options("--loss-set", "name=value", "Parameter of the loss.")
-PENALTY_SET = options("--penalty-set", "name=value", "Parameter of the penalty.")
-AVERAGE = typer.Option(
-    None, "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
-)
-OUT = option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
-CHOOSE = option("--choose", "lam", "Name the λ with the best metric on held-out data.")
+def option_of(
+    setting: Setting[Any],
+    help: str | None = None,
+    *,
+    metavar: str | None = None,
+    default: Any = None,
+    repeated: bool = False,
+) -> Any:
+    """Return the option of a setting; ``repeated`` makes it one that takes several values."""
+    if isinstance(setting.codec, SwitchCodec):
+        return typer.Option(None, setting.flag, help=setting.help, show_default=False)
+    if default is None:
+        default = [] if repeated or setting.codec.repeated else setting.given
+    return option(setting.flag, metavar or setting.metavar, help or setting.help, default)
 
 
-def experiment(
-    average: bool | None = AVERAGE,
-    set_: list[str] = options("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it."),
-    loss_set: list[str] = LOSS_SET,
-    penalty_set: list[str] = PENALTY_SET,
-    option: list[str] = options("--option", "name=value", "Option of the data set."),
-    tol: str | None = option(
-        "--tol",
-        "EPS",
-        "Stop at a violation of EPS times that at w = 0, unless f is known to be too high there.",
-    ),
-    gap: str | None = option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS."),
-    max_iter: str | None = option("--max-iter", "N", "Stop after N iterations."),
-    max_seconds: str | None = option("--max-seconds", "S", "Stop after S CPU seconds of the solver."),
-    seed: str | None = option("--seed", "N", "Seed of splits, generators and random orders; by default 0."),
-    threads: str = option("--threads", "N", "Threads that share the rows of X.", "1"),
-) -> None:
-    """The options that ``run`` and ``path`` have in common."""
+def takes_settings(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return a decorator by which a command takes its settings, as further keyword arguments: its own after
+    ``solver``, and those that it shares with other commands at the end."""
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        signature = inspect.signature(command, eval_str=True)
+        *named, _ = signature.parameters.values()
+        place = list(signature.parameters).index("solver") + 1
+        own = [_parameter(one) for one in in_help(name) if one.commands == (name,)]
+        shared = [_parameter(one) for one in in_help(name) if one.commands != (name,)]
+        command.__signature__ = signature.replace(parameters=[*named[:place], *own, *named[place:], *shared])
+        return command
+
+    return add
+
+
+def _parameter(setting: Setting[Any]) -> inspect.Parameter:
+    types = {True: list[str], False: bool | None if isinstance(setting.codec, SwitchCodec) else str | None}
+    return inspect.Parameter(
+        setting.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=option_of(setting),
+        annotation=types[setting.codec.repeated],
+    )
+
+
+PLUGIN_OPTION = options("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
+JSON_OPTION = switch("--json", "JSON lines on standard output, and nothing else there.")
+LOSSES_OPTION = option_of(LOSS, f"{LOSS.help} Repeat it for several.", repeated=True)
+PENALTIES_OPTION = option_of(PENALTY, f"{PENALTY.help} Repeat it for several.", repeated=True)
+OUT_OPTION = option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
+CHOOSE_OPTION = option("--choose", "lam", "Name the λ with the best metric on held-out data.")
 
 
 def cluster(
@@ -101,14 +118,14 @@ def cluster(
     resume: bool = switch(
         "--resume", "Go on: runs that have finished are kept, those that failed or were stopped rerun."
     ),
-    as_json: bool = JSON,
-    plugin: list[str] = PLUGIN,
+    as_json: bool = JSON_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
 ) -> None:
-    """The options that ``sweep`` and ``paper`` have in common."""
+    """Declare the options that ``sweep`` and ``paper`` share."""
 
 
 def also(declared: Callable[..., None]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Let a command take the options that another function declares, as its further arguments."""
+    """Return a decorator that adds the options of another function to those of a command."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         own, more = (inspect.signature(one, eval_str=True) for one in (command, declared))

@@ -1,4 +1,4 @@
-"""``solverscope paper``: what papers show, run again, as one HTML page with a verdict on each claim."""
+"""``solverscope paper``: the figures and tables of papers, rerun, as an HTML page with verdicts on claims."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solverscope.solvers.runs.atomic_files import replacing
+from solverscope.solvers.compute.atomic_files import replacing
 
 from ..papers import Exhibit, Paper, groups, paper, papers
-from ..papers.bounds import Bounds
-from ..papers.measures import Run
+from ..papers.bounds import Interval
+from ..papers.measures import ExhibitRun
 from ..papers.plan import USUAL_BUDGET, Plan, layout, plan
 from ..sweep.cell_store import Store
-from ..sweep.cluster import Place
-from ..sweep.driver import Sweep
+from ..sweep.cluster import ClusterSpec
+from ..sweep.driver import SweepDriver
 from . import sweep as sweeps
 from .exit_status import INTERRUPTED
 from .headless import Emit
 from .printing import show_papers
-from .progress_bar import Progress
+from .progress_bar import ProgressBar
 from .streams import put_json
 
 if TYPE_CHECKING:
-    from ..papers.drawing import Outcome
+    from ..papers.drawing import ExhibitOutcome
 
 #: All figures and tables of a paper that can be run, in place of one of them.
-ALL = "all"
+ALL_EXHIBITS = "all"
 #: Seconds in each unit that a budget may be given in.
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def budget(text: str | None) -> float:
@@ -43,11 +43,11 @@ def budget(text: str | None) -> float:
         raise ValueError(
             f"--budget {text[:80]} is not possible: give seconds, or a number with s, m or h: 5m"
         )
-    return float(found[1]) * UNITS[found[2]]
+    return float(found[1]) * TIME_UNITS[found[2]]
 
 
 def show(id: str | None, as_json: bool) -> None:
-    """Print the papers, or the figures and tables of one; ValueError where there is no such."""
+    """Print the papers, or the figures and tables of one; raise ValueError if it does not exist."""
     found = list(_papers() if id is None else _exhibits(paper(id)))
     if as_json:
         put_json(found)
@@ -69,7 +69,7 @@ def _exhibits(found: Paper) -> Iterator[dict[str, Any]]:
 
 
 def _state(exhibit: Exhibit) -> dict[str, Any]:
-    """Say in a word whether an exhibit can be run here, on which data or why not, and what is not at hand."""
+    """Return whether an exhibit can be run here, on which data or why not, and which data are missing."""
     found = layout(exhibit)
     word = "ready" if found.data else "not run" if exhibit.why_not else "no data"
     about = f"on {', '.join(found.data)}" if found.data else exhibit.why_not
@@ -80,21 +80,23 @@ def execute(
     id: str,
     figure: str,
     seconds: float,
-    place: Place,
+    place: ClusterSpec,
     out: str | None,
     emit: Emit,
-    progress: Progress,
+    progress: ProgressBar,
     *,
     resume: bool,
 ) -> int:
-    """Run figures and tables of a paper within a budget of seconds, as a sweep, write their page, and hand a
-    record of each claim to ``emit``. Returns the exit status. Raises ValueError, one sentence."""
+    """Run figures and tables of a paper as a sweep within a budget of seconds, and write their page.
+
+    ``emit`` receives a record of each claim. Returns the exit status. Raises ValueError, one sentence.
+    """
     found, folder = paper(id), Path(f"{id}.paper" if out is None else out)
-    exhibits = list(found.exhibits.values()) if figure == ALL else [found.exhibit(figure)]
+    exhibits = list(found.exhibits.values()) if figure == ALL_EXHIBITS else [found.exhibit(figure)]
     slots = (place.workers or os.cpu_count() or 1) * place.threads
     planned = plan(f"{id} {figure}", exhibits, seconds, slots)
     store = Store(folder / f"{figure}.sweep")
-    sweep = Sweep(planned.spec, place, store, resume=resume)
+    sweep = SweepDriver(planned.spec, place, store, resume=resume)
     for exhibit in exhibits:
         for note in planned.notes[exhibit.id]:
             progress.say(f"{exhibit.name}: {note}")
@@ -111,14 +113,14 @@ def execute(
 
 
 def _outcomes(
-    exhibits: Sequence[Exhibit], planned: Plan, cells: Mapping[str, Any], progress: Progress
-) -> Iterator[Outcome]:
-    from ..papers.drawing import Outcome
+    exhibits: Sequence[Exhibit], planned: Plan, cells: Mapping[str, Any], progress: ProgressBar
+) -> Iterator[ExhibitOutcome]:
+    from ..papers.drawing import ExhibitOutcome
 
-    seen: dict[tuple[str, groups.Watch], groups.Groups] = {}
+    seen: dict[tuple[str, groups.GroupWatch], groups.Groups] = {}
     for exhibit in exhibits:
         if (keys := planned.cells.get(exhibit.id)) is not None:
-            runs = [Run.of(cells[key]) for key in keys]
+            runs = [ExhibitRun.of(cells[key]) for key in keys]
             if (watch := exhibit.weights) is not None:
                 for k, key in enumerate(keys):
                     trace = runs[k].trace
@@ -126,18 +128,18 @@ def _outcomes(
                         progress.say(f"{exhibit.name}: {runs[k].label} runs once more, for its weights")
                         seen[key, watch] = groups.of_run(cells[key].cell, watch, len(trace) - 1)
                     runs[k] = replace(runs[k], groups=seen.get((key, watch)))
-            yield Outcome.of(exhibit, runs, planned.notes[exhibit.id])
+            yield ExhibitOutcome.of(exhibit, runs, planned.notes[exhibit.id])
 
 
-def bounds(here: Bounds | None) -> dict[str, float | None]:
-    """Return what is known of a number: itself, or what it is at least and at most (null: without end)."""
+def bounds(here: Interval | None) -> dict[str, float | None]:
+    """Return a number if it is known, else its lower and upper bound (null: unbounded)."""
     if here is None:
         return dict.fromkeys(("here", "at_least", "at_most"))
     ends = {"at_least": here.low, "at_most": here.high}
     return {"here": here.low if here.known else None} | ends
 
 
-def _write(found: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) -> None:
+def _write(found: Paper, outcomes: Sequence[ExhibitOutcome], file: Path, emit: Emit) -> None:
     from ..papers.drawing import page  # takes a second to import, which a list of papers does not need
 
     for outcome in outcomes:

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from solverscope import solvers
-from solverscope.solvers.runs.atomic_files import replacing
+from solverscope.solvers.compute.atomic_files import replacing
 from solverscope.solvers.runs.lam_path import measured, path_runs
-from solverscope.solvers.runs.records import for_spreadsheet
-from solverscope.solvers.runs.trace import plain
+from solverscope.solvers.traces.records import for_spreadsheet
+from solverscope.solvers.traces.trace import plain
 
 from ..settings.experiment import Experiment
-from ..sweep.choice import choices
+from ..sweep.lam_selection import choices
 from .exit_status import INTERRUPTED
-from .headless import Emit, Follower, Interrupts, load, problems, sentence
-from .progress_bar import Progress
+from .headless import Emit, Interrupts, RunExecutor, load, problems, sentence
+from .progress_bar import ProgressBar
 
 #: Takes a record, and with a result the weights.
 Keep = Callable[[dict[str, Any], np.ndarray | None], None]
@@ -30,7 +30,7 @@ Keep = Callable[[dict[str, Any], np.ndarray | None], None]
 def execute(
     experiments: Sequence[Experiment],
     emit: Emit,
-    progress: Progress,
+    progress: ProgressBar,
     *,
     lams: Callable[[solvers.Problem], list[float]] = solvers.log_spaced,
     iterates: bool = True,
@@ -59,28 +59,28 @@ def execute(
                 emit(record)
                 keep(record, w)
 
-        follower = Follower(tell, progress)
+        executor = RunExecutor(tell, progress)
 
         def stopping(problem: solvers.Problem) -> solvers.Stopping:
             progress.say(sentence(problem))
             tell(problem.describe())
-            known = follower.reference(limits, problem)
+            known = executor.reference(limits, problem)
             return limits.stopping(None if known is None else known.f_star)
 
-        with follower.listening():
+        with executor.listening():
             for experiment, problem, values in objectives:
                 for entrant in experiment.entrants:
-                    how = {"label": entrant.label, "stopping": stopping, "gate": follower}
+                    how = {"label": entrant.label, "stopping": stopping, "gate": executor}
                     for run in path_runs(problem, entrant.make(), values, **how):
-                        follower.follow(run)
+                        executor.follow(run)
                         found = run.trace.result | measured(run)
                         tell(found, run.trace.w)
                         data = {name: run.trace.info.problem[name] for name in ("dataset", "options")}
                         measures.append(found | data | {"solver": run.solver.id, "lam_ratio": None})
-                        follower.conclude(run)
-        for choice in choices(measures) if choose and follower.status != INTERRUPTED else ():
+                        executor.conclude(run)
+        for choice in choices(measures) if choose and executor.status != INTERRUPTED else ():
             tell(choice)
-        return follower.status
+        return executor.status
 
 
 @contextmanager

@@ -10,47 +10,46 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from ..settings.columns import CHOICE_TABLE, HISTORY_TABLE, SWEEP_TABLE, TableColumn, TableColumns, table
 from .streams import put
 
-#: Heading and format of the columns of a table, by the field of a record that stands there.
-Columns = Mapping[str, tuple[str, str]]
 #: Letters of a line that goes to a file or a pipe.
-WIDTH = 160
+PIPE_WIDTH = 160
 
 
-def show_table(columns: Columns, records: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
+def show_table(columns: TableColumns, records: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
     """Print a line for each record; columns that have a format, as numbers do, stand to the right."""
+    import rich.table
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     # rich itself would end the process when the reader of a pipe has closed it
     terminal, text = sys.stdout.isatty(), io.StringIO()
-    console = Console(file=text, force_terminal=terminal, width=None if terminal else WIDTH)
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for heading, form in columns.values():
-        table.add_column(heading, justify="right" if form else "left", no_wrap=bool(form) or heading == "id")
+    console = Console(file=text, force_terminal=terminal, width=None if terminal else PIPE_WIDTH)
+    lines = rich.table.Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name, column in columns.items():
+        numeric = bool(column.form)
+        lines.add_column(
+            column.heading, justify="right" if numeric else "left", no_wrap=numeric or name == "id"
+        )
     for record in records:
-        table.add_row(*map(Text, cells(columns, record)))
-    console.print(table)
+        lines.add_row(*map(Text, cells(columns, record)))
+    console.print(lines)
     put(text.getvalue())
 
 
-def cells(columns: Columns, record: Mapping[str, Any]) -> list[str]:
+def cells(columns: TableColumns, record: Mapping[str, Any]) -> list[str]:
     """Return the texts of a line."""
-    values = ((record.get(field), form) for field, (_, form) in columns.items())
+    values = ((record.get(name), column.form) for name, column in columns.items())
     return ["–" if value is None else format(value, form) for value, form in values]
 
 
-def _named(*fields: str) -> Columns:
-    """Return columns of texts that are headed by the names of their fields."""
-    return {field: (field, "") for field in fields}
-
-
 def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False) -> None:
-    """Print a list of :func:`solverscope.app.command.listing.entries`, a line each, as long as the terminal
-    is wide; with ``why`` the reasons of those that are not available below it."""
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+    """Print :func:`solverscope.app.command.listing.entries`, one per line, cut to the terminal's width.
+
+    With ``why``, the reasons why entries are not available follow the list.
+    """
+    width = shutil.get_terminal_size((PIPE_WIDTH, 0)).columns if sys.stdout.isatty() else PIPE_WIDTH
     rows = [
         {
             **entry,
@@ -94,46 +93,8 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
     for entry in entries:
         options = ", ".join(f"{name}={value}" for name, value in entry["options"].items())
         shown.append({**entry, "problem": f"{entry['loss']} with {entry['penalty']}", "options": options})
-    _show(HISTORY, shown)
+    _show(HISTORY_TABLE, shown)
     put("".join(f"{e['damage']}\n" for e in entries if "damage" in e))
-
-
-#: Columns of what comes out of runs.
-COLUMNS = {
-    **_named("id", "run", "solver", "options", "data", "status", "state", "problem", "loss", "penalty"),
-    **_named("settings"),
-    **{"label": ("run", ""), "runs": ("runs", "d"), "started": ("when", ""), "dataset": ("data", "")},
-    **{"seed": ("seed", "d"), "lam": ("λ", ".5g"), "objective": ("objective", ".10g")},
-    **{"gap": ("gap", ".2e"), "dual_gap": ("proved bound", ".2e"), "violation": ("violation", ".2e")},
-    **{"nnz": ("non-zeros", ","), "nnz_rows": ("rows", ","), "iterations": ("iterations", ",")},
-    **{"passes": ("passes", ",.1f"), "cpu_seconds": ("CPU s", ".3f")},
-    "train_metric": ("train {metric_name}", ".4f"),
-    "test_metric": ("test {metric_name}", ".4f"),
-    **{"lam_ratio": ("λ/λmax", ".5g"), "metric_name": ("measure", ""), "metric": ("mean", ".4f")},
-    **{"deviation": ("±", ".4f"), "held_out": ("on", "")},
-    **{"test_ranking_loss": ("ranking loss", ".4f"), "test_micro_f1": ("micro-F1", ".4f")},
-}
-#: The columns of each table, in their order.
-HISTORY = (
-    *("id", "started", "run", "solver", "options", "dataset", "problem", "lam", "objective", "iterations"),
-    "state",
-)
-RUN = (
-    *("label", "status", "objective", "gap", "dual_gap", "violation", "nnz", "iterations", "passes"),
-    *("cpu_seconds", "test_metric"),
-)
-PATH = (
-    *("label", "status", "lam", "objective", "gap", "violation", "nnz", "nnz_rows", "cpu_seconds"),
-    *("train_metric", "test_metric", "test_ranking_loss", "test_micro_f1"),
-)
-SWEEP = (
-    *("data", "seed", "lam", "label", "status", "objective", "gap", "nnz", "iterations", "cpu_seconds"),
-    "test_metric",
-)
-CHOICE = (
-    *("data", "loss", "penalty", "label", "settings", "lam", "lam_ratio", "metric_name", "metric"),
-    *("deviation", "held_out", "runs"),
-)
 
 
 def show_choices(records: Sequence[dict[str, Any]]) -> None:
@@ -141,14 +102,17 @@ def show_choices(records: Sequence[dict[str, Any]]) -> None:
     chosen = [record for record in records if record["type"] == "choice"]
     if chosen:
         rows = [one | {"data": _data(one), "settings": _pairs(one["settings"]) or None} for one in chosen]
-        _show(CHOICE, rows, "λ chosen on held-out data")
+        _show(CHOICE_TABLE, rows, "λ chosen on held-out data")
 
 
 def show_results(
-    fields: Sequence[str], records: Sequence[dict[str, Any]], labels: Mapping[str, str] | None = None
+    columns: TableColumns, records: Sequence[dict[str, Any]], labels: Mapping[str, str] | None = None
 ) -> None:
-    """Print what came out of runs, from their records: one line a run, in a table for each objective. With
-    ``labels`` of repeated runs by their own, one line for each, with medians."""
+    """Print the results of runs from their records: one line per run, in a table for each objective.
+
+    With ``labels``, which map the labels of repeated runs to common ones, print one line for each common
+    label, with medians.
+    """
     results: dict[str, list[dict[str, Any]]] = {}
     f_star, objective = None, ""
     for record in records:
@@ -160,13 +124,12 @@ def show_results(
             row = {"gap": _gap(record["objective"], f_star), **record}
             results.setdefault(objective, []).append(row)
     for objective, rows in results.items():
-        shown = fields
         if labels is not None:
             runs: dict[str, list[dict[str, Any]]] = {}
             for row in rows:
                 runs.setdefault(labels[row["label"]], []).append(row)
-            shown, rows = [fields[0], "runs", *fields[1:]], [_median(*of_label) for of_label in runs.items()]
-        _show(shown, rows, objective if len(results) > 1 else None)
+            rows = [_median(*of_label) for of_label in runs.items()]
+        _show(columns, rows, objective if len(results) > 1 else None)
     show_choices(records)
 
 
@@ -199,33 +162,40 @@ def show_cells(records: Sequence[dict[str, Any]]) -> None:
     best = f_stars(cells)
     rows = [cell | {"gap": gap_of(cell, best), "data": _data(cell), "metric_name": ""} for cell in cells]
     if rows:
-        _show(SWEEP, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
+        _show(SWEEP_TABLE, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
     show_choices(records)
 
 
 def show_papers(records: Sequence[dict[str, Any]]) -> None:
     """Print a list of papers, or of the figures and tables of one: a column a field."""
     fields = {name: value for name, value in records[0].items() if name not in ("type", "shows")}
-    show_table({n: (n, "d" if isinstance(value, int) else "") for n, value in fields.items()}, records)
+    columns = {n: TableColumn(n, "d" if isinstance(value, int) else "") for n, value in fields.items()}
+    show_table(columns, records)
 
 
 def show_exhibits(records: Sequence[dict[str, Any]]) -> None:
-    """Print what came out of figures and tables of a paper: runs, its numbers beside ours, verdicts."""
+    """Print the results of a paper's figures and tables: runs, its numbers next to ours, verdicts."""
     show_cells(records)
     if sizes := [_size(record) for record in records if record["type"] == "size"]:
-        show_table(_named("exhibit", "data", "here", "paper", "same"), sizes)
+        show_table(table("exhibit", "data", "here", "paper", "same"), sizes)
     if values := [record for record in records if record["type"] == "value"]:
-        numbers = {"name": ("number", ""), "in_paper": ("paper", "g"), "text": ("here", "")}
-        show_table({**_named("exhibit"), **numbers}, values)
+        numbers = {
+            "name": TableColumn("number"),
+            "in_paper": TableColumn("paper", "g"),
+            "text": TableColumn("here"),
+        }
+        show_table({**table("exhibit"), **numbers}, values)
     if claims := [r | {"numbers": "; ".join(r["numbers"])} for r in records if r["type"] == "claim"]:
-        show_table(_named("exhibit", "verdict", "claim", "numbers"), claims)
+        show_table(table("exhibit", "verdict", "claim", "numbers"), claims)
 
 
 def _size(record: dict[str, Any]) -> dict[str, Any]:
     """Return the sizes of a data set here and in the paper as texts."""
-    from ..papers.sizes import Size
+    from ..papers.sizes import DataSize
 
-    here, paper = (None if record[name] is None else Size(**record[name]) for name in ("here", "in_paper"))
+    here, paper = (
+        None if record[name] is None else DataSize(**record[name]) for name in ("here", "in_paper")
+    )
     texts = {"here": str(here), "paper": "not the paper's" if paper is None else str(paper)}
     return record | texts | {"same": "yes" if record["same"] else "no"}
 
@@ -238,7 +208,12 @@ def _pairs(values: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in values.items())
 
 
-def _show(fields: Sequence[str], rows: Sequence[dict[str, Any]], title: str | None = None) -> None:
-    """Print a table of ``COLUMNS``, without those of which nothing is known."""
-    shown = {field: COLUMNS[field] for field in fields if any(row.get(field) is not None for row in rows)}
-    show_table({f: (head.format(**rows[0]).strip(), form) for f, (head, form) in shown.items()}, rows, title)
+def _show(columns: TableColumns, rows: Sequence[dict[str, Any]], title: str | None = None) -> None:
+    """Print a table without the columns of which nothing is known."""
+    known = {
+        name: column for name, column in columns.items() if any(row.get(name) is not None for row in rows)
+    }
+    headed = {
+        name: one._replace(heading=one.heading.format(**rows[0]).strip()) for name, one in known.items()
+    }
+    show_table(headed, rows, title)

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from .streams import Listener
 
 #: Seconds between two changes of the moving line.
-PERIOD = 0.1
+BAR_SECONDS = 0.1
 
 
-class Progress:
+class ProgressBar:
     """Shows on standard error what is under way; ``moving=False`` leaves the moving line out."""
 
     def __init__(self, *, moving: bool = True) -> None:
@@ -43,7 +43,7 @@ class Progress:
         def show(text: str, share: float | None) -> None:
             nonlocal due
             if time.monotonic() >= due:
-                due = time.monotonic() + PERIOD
+                due = time.monotonic() + BAR_SECONDS
                 spinner.update(text=Text(text if share is None else f"{text} {share:.0%}"))
 
         # redirected, records for standard output would end up on standard error

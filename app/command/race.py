@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from solverscope import datasets, solvers
-from solverscope.solvers.runs.atomic_files import replacing
+from solverscope.solvers.compute.atomic_files import replacing
 
-from .. import looks, theme
-from ..settings import words
+from .. import ui
+from ..settings import wording
+from ..settings.columns import PROGRAMS_TABLE, SHORT_GAPS, seconds_column
 from ..settings.experiment import Experiment
+from ..ui import run_styles
 from ..views import Convergence
 from ..views.compare.report import Section, report
 from ..views.compare.summary import as_html, seconds_to
@@ -20,19 +22,11 @@ from . import headless
 from .exit_status import FINISHED, INTERRUPTED
 from .headless import Emit
 from .printing import cells, show_table
-from .progress_bar import Progress
-
-#: Relative gaps to which the seconds are told.
-GAPS = (1e-2, 1e-4)
-COLUMNS = {
-    **{"label": ("solver", ""), "watched": ("watched by", "")},
-    **{f"seconds_to_{gap:g}": (f"CPU s to {gap:g}", ".3g") for gap in GAPS},
-    "status": ("end", ""),
-}
+from .progress_bar import ProgressBar
 
 
 @dataclass(frozen=True)
-class Race:
+class RaceProblem:
     """A problem, and our solvers that race on it; the first of them is to reach all gaps."""
 
     data: str
@@ -45,20 +39,24 @@ class Race:
     @property
     def theirs(self) -> list[str]:
         """Return the programs here that take its loss and penalty."""
-        return [id for id in solvers.compatible(self.loss, self.penalty) if solvers.SOLVERS[id].watched]
+        return [
+            id for id in solvers.compatible(self.loss, self.penalty) if solvers.SOLVERS[id].observation_mode
+        ]
 
 
 #: The problems of README's table, and a small one that further programs solve.
 RACES = {
-    "ocr": Race("ocr", "chain-crf", "l1", 100.0, ("prox-qn", "owl-qn")),
-    "conll": Race("conll2000", "chain-crf", "l1", 1.0, ("prox-qn",)),
-    "mnist": Race("mnist", "multiclass-squared-hinge", "l1-l2", 1e-3, ("bcd-ls",), ("split=none",)),
-    "a9a": Race("a9a", "binary-hinge", "l2", 1e-4, ("dual-cd", "ls-bmrm")),
-    "breast-cancer": Race("breast-cancer", "logistic", "l1", 1e-3, ("newton-cd", "prox-qn")),
+    "ocr": RaceProblem("ocr", "chain-crf", "l1", 100.0, ("prox-qn", "owl-qn")),
+    "conll": RaceProblem("conll2000", "chain-crf", "l1", 1.0, ("prox-qn",)),
+    "mnist": RaceProblem("mnist", "multiclass-squared-hinge", "l1-l2", 1e-3, ("bcd-ls",), ("split=none",)),
+    "a9a": RaceProblem("a9a", "binary-hinge", "l2", 1e-4, ("dual-cd", "ls-bmrm")),
+    "breast-cancer": RaceProblem("breast-cancer", "logistic", "l1", 1e-3, ("newton-cd", "prox-qn")),
 }
 
 
-def execute(names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit, progress: Progress) -> int:
+def execute(
+    names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit, progress: ProgressBar
+) -> int:
     """Run races, one after another. Beside their records a ``race`` for each run goes to ``emit``, with its
     seconds to each gap; the plots go to ``out``, also where it is interrupted. Raises ValueError for names
     that there are not."""
@@ -75,8 +73,8 @@ def execute(names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit
         experiment = Experiment.from_arguments(
             one.data,
             [*one.ours, *one.theirs],
-            **{"loss": one.loss, "penalty": one.penalty, "lam": str(one.lam), "option": list(one.options)},
-            **{"gap": str(min(GAPS)), "f_star": "auto", "max_seconds": max_seconds},
+            **{"loss": one.loss, "penalty": one.penalty, "lam": str(one.lam), "options": list(one.options)},
+            **{"gap": str(min(SHORT_GAPS)), "f_star": "auto", "max_seconds": max_seconds},
         )
         traces: list[solvers.Trace] = []
         ended = headless.execute(experiment, emit, progress, traces=traces)
@@ -96,8 +94,8 @@ def execute(names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit
 
 def _line(name: str, trace: solvers.Trace) -> dict[str, Any]:
     about = {"type": "race", "race": name, "label": trace.info.label, "status": trace.status}
-    about["watched"] = solvers.SOLVERS[trace.info.solver].watched or None
-    return about | {f"seconds_to_{gap:g}": seconds_to(trace, gap) for gap in GAPS}
+    about["watched"] = solvers.SOLVERS[trace.info.solver].observation_mode or None
+    return about | {seconds_column(gap): seconds_to(trace, gap) for gap in SHORT_GAPS}
 
 
 def _shown(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,11 +108,13 @@ def page(raced: Mapping[str, Sequence[solvers.Trace]]) -> str:
     for name, traces in raced.items():
         plot = Convergence(traces, x="cpu_seconds", x_scale="log")
         runs = enumerate(traces)
-        legend = theme.runs_legend((t.info.label, *looks.style(t, place), "", False) for place, t in runs)
-        lines = [cells(COLUMNS, _shown(_line(name, trace))) for trace in traces]
-        table = as_html([heading for heading, _ in COLUMNS.values()], lines)
+        legend = ui.runs_legend(
+            (t.info.label, *run_styles.color_and_dash(t, place), "", False) for place, t in runs
+        )
+        lines = [cells(PROGRAMS_TABLE, _shown(_line(name, trace))) for trace in traces]
+        table = as_html([column.heading for column in PROGRAMS_TABLE.values()], lines)
         about = traces[0].info.problem
-        heading = f"{words.of_problem(about)} λ = {about['lam']:g}."
+        heading = f"{wording.of_problem(about)} λ = {about['lam']:g}."
         sections.append(Section(heading, legend + table, plot.figure))
     return report("Our solvers against theirs", sections)
 
@@ -126,4 +126,4 @@ def show(records: Sequence[dict[str, Any]]) -> None:
         if record["type"] == "race":
             races.setdefault(record["race"], []).append(_shown(record))
     for name, lines in races.items():
-        show_table(COLUMNS, lines, name)
+        show_table(PROGRAMS_TABLE, lines, name)

@@ -9,42 +9,41 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from solverscope.solvers.runs.atomic_files import NotWritten
-from solverscope.solvers.runs.reading import read
-from solverscope.solvers.runs.trace import plain, save
+from solverscope.solvers.compute.atomic_files import NotWritten
+from solverscope.solvers.traces.reading import read
+from solverscope.solvers.traces.trace import plain, save
 
-from ..runs.archive import LASTING, Archive, Kept, Newer, place, trouble
+from ..runs.archive import PERSISTENT_LIMITS, Archive, ArchivedRun, NewerVersionError, default_path, explain
 from ..runs.compare import options
 from ..runs.formats import as_bytes
 
 #: What `export` writes on standard output.
-FORMATS = ("jsonl", "csv")
+STDOUT_FORMATS = ("jsonl", "csv")
 
 
 @contextmanager
 def opened() -> Iterator[Archive]:
-    """Give the archive of this home, as a context. Raises NotWritten, one sentence, where it cannot be
-    used."""
-    path = place()
+    """Yield the archive of this home, as a context. Raises NotWritten, one sentence, if it cannot be used."""
+    path = default_path()
     try:
-        with closing(Archive(path, LASTING)) as archive:
+        with closing(Archive(path, PERSISTENT_LIMITS)) as archive:
             yield archive
-    except (sqlite3.Error, OSError, Newer) as error:
+    except (sqlite3.Error, OSError, NewerVersionError) as error:
         if isinstance(error, NotWritten):
             raise
-        what, advice = trouble(error, path)
+        what, advice = explain(error, path)
         raise NotWritten(f"{what}: {advice}") from error
 
 
 def entries() -> list[dict[str, Any]]:
     """List all runs as plain records, the newest last."""
-    if not place().exists():
+    if not default_path().exists():
         return []
     with opened() as archive:
         return [_entry(kept) for kept in sorted(archive.runs(), key=lambda kept: kept.id)]
 
 
-def _entry(kept: Kept) -> dict[str, Any]:
+def _entry(kept: ArchivedRun) -> dict[str, Any]:
     problem = kept.about.get("problem", {})
     record = {
         "id": kept.id,
@@ -67,7 +66,7 @@ def add(paths: Sequence[str]) -> list[int]:
 
 
 def export(id: int, out: Path | None, form: str) -> str:
-    """Return a run as text, or write it to a file. Raises ValueError, one sentence, for what is not there."""
+    """Return a run as text, or write it to a file. Raises ValueError, one sentence, if it does not exist."""
     with opened() as archive:
         trace = archive.trace(id)
     if out is not None:

@@ -9,15 +9,15 @@ from typing import Any
 from solverscope.solvers.problems.shards.shard import check_count
 
 from ..settings.recipe import Recipe
-from ..sweep.cluster import Place, why_no_dask
+from ..sweep.cluster import ClusterSpec, why_no_dask
 from ..sweep.shard_crew import DaskCrew, hired
-from .progress_bar import Progress
+from .progress_bar import ProgressBar
 
 
 @contextmanager
-def crew_on(place: Place, recipe: Recipe, data: Any, progress: Progress) -> Iterator[DaskCrew]:
-    """Give the crew for the data of a recipe, one shard a worker, as a context. ValueError, before any worker
-    is asked, for what is not possible."""
+def crew_on(place: ClusterSpec, recipe: Recipe, data: Any, progress: ProgressBar) -> Iterator[DaskCrew]:
+    """Yield the crew for the data of a recipe, one shard a worker, as a context. Raises ValueError, before
+    any worker is asked, for what is not possible."""
     check_count(place.workers, data.n_samples)
     with ExitStack() as stack:
         with progress.working(f"loading {recipe.data} on {place.name}, in {place.workers} shards"):
@@ -25,20 +25,23 @@ def crew_on(place: Place, recipe: Recipe, data: Any, progress: Progress) -> Iter
         yield crew
 
 
-def place_of(shards: int | None, scheduler: str | None) -> Place | None:
-    """Return the cluster for so many shards: that of the scheduler, or one on this machine; None where no
-    shards are asked for. ValueError, one sentence."""
+def place_of(shards: int | None, scheduler: str | None) -> ClusterSpec | None:
+    """Return the cluster for so many shards: that of the scheduler, or one on this machine.
+
+    Return None if no shards are requested. Raises ValueError, one sentence, if Dask is missing, or if only a
+    scheduler is given.
+    """
     if shards is None:
         if scheduler is not None:
             raise ValueError("--scheduler names the cluster of shards: give --shards too")
         return None
     if reason := why_no_dask():
         raise ValueError(reason)
-    return Place(scheduler, workers=shards)
+    return ClusterSpec(scheduler, workers=shards)
 
 
 def traffic(crew: DaskCrew, iterations: int) -> str:
-    """Say how much has gone over the wires since this was said last."""
+    """Return in words how many bytes were sent since the last call."""
     each, here = (total // max(iterations, 1) for total in (crew.moved, crew.at_root))
     crew.moved = crew.at_root = 0
     return (

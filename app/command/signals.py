@@ -15,7 +15,7 @@ ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if h
 
 @contextmanager
 def handled_by(handler: Callable[..., None]) -> Iterator[None]:
-    """Have ``handler`` called for the signals that ask for an end, if this is the main thread.
+    """Call ``handler`` for the signals that ask for an end, if this is the main thread.
 
     A closed terminal stays ignored where it is, as below nohup.
     """

@@ -67,7 +67,7 @@ def put(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        from solverscope.solvers.runs.atomic_files import NotWritten, why_not_written
+        from solverscope.solvers.compute.atomic_files import NotWritten, why_not_written
 
         reason, advice = why_not_written(error)
         raise NotWritten(f"standard output was not written, for {reason}: {advice}") from error
@@ -79,12 +79,12 @@ def put_json(records: Iterable[Any]) -> None:
 
 
 def abandon_output() -> None:
-    """Let standard output go nowhere from here on, so that nothing is left for the interpreter to flush."""
+    """Redirect standard output to nowhere, so that nothing is left for the interpreter to flush."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Listener:
-    """A stream that takes words for people: where it has no reader, they are dropped."""
+    """A stream for messages to people, which are dropped if it has no reader."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -8,20 +8,20 @@ from concurrent.futures import wait
 
 from solverscope.solvers.runs.endings import BROKEN
 
+from ..sweep.cell_progress import CellProgress
 from ..sweep.cluster import started
-from ..sweep.driver import SchedulerGone, Sweep, counts
-from ..sweep.watched import Watched
+from ..sweep.driver import SchedulerGone, SweepDriver, counts
 from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .headless import Emit, Interrupts
-from .progress_bar import Progress
+from .progress_bar import ProgressBar
 
 #: Seconds after which the main thread looks up: then it hears signals.
-PERIOD = 0.1
+SIGNAL_POLL_SECONDS = 0.1
 #: Seconds that workers have to end after a signal; then they are left, and what has ended is kept.
-GRACE = 1.0
+SHUTDOWN_SECONDS = 1.0
 
 
-def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
+def execute(sweep: SweepDriver, emit: Emit, progress: ProgressBar) -> int:
     """Run a sweep; hand a record of it, and one of each cell as it ends, to ``emit``. Returns the exit
     status."""
     name, total = sweep.spec.name, len(sweep.cells)
@@ -33,7 +33,7 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
     earlier = f", {len(kept)} of them kept from before" if kept else ""
     progress.say(f"{name}: {total} runs on {sweep.place.name}{earlier}; results in {folder}")
 
-    def ended(watched: Watched) -> None:
+    def ended(watched: CellProgress) -> None:
         emit(watched.record)
         done = sum(not other.alive for other in sweep.cells.values())
         progress.say(f"{done} of {total}  {_sentence(watched)}")
@@ -42,10 +42,10 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
     with interrupts.listening(), progress.working("starting workers") as show:
         outcome = started(lambda: sweep.run(ended), "sweep")
         until = math.inf
-        while not wait([outcome], PERIOD).done:
+        while not wait([outcome], SIGNAL_POLL_SECONDS).done:
             if interrupts.wanted:
                 sweep.stop("interrupted")
-                until = min(until, time.monotonic() + GRACE)
+                until = min(until, time.monotonic() + SHUTDOWN_SECONDS)
                 if time.monotonic() > until:
                     progress.say(f"{name}: interrupted; go on with --resume")
                     return INTERRUPTED
@@ -63,12 +63,12 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
     return FAILED if error else exit_status(sweep)
 
 
-def exit_status(sweep: Sweep) -> int:
+def exit_status(sweep: SweepDriver) -> int:
     """Return the exit status of a sweep that has ended by itself."""
     return FAILED if any(watched.status in BROKEN for watched in sweep.cells.values()) else FINISHED
 
 
-def _sentence(watched: Watched) -> str:
+def _sentence(watched: CellProgress) -> str:
     record, message = watched.record, f" ({watched.message})" if watched.message else ""
     lam = f", λ = {record['lam']:.4g}" if record["lam"] else ""
     run = f"{watched.cell.problem.data_text}{lam}, {watched.cell.entrant.label}"
@@ -80,7 +80,7 @@ def _sentence(watched: Watched) -> str:
     )
 
 
-def _standing(sweep: Sweep) -> str:
+def _standing(sweep: SweepDriver) -> str:
     if sweep.silent:
         return f"{sweep.place.name} does not answer: wait for it, or give it up with Ctrl-C"
     if sweep.workers is None and sweep.place.scheduler is not None:

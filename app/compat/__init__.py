@@ -1,3 +1,5 @@
-"""What is changed inside Bokeh, BokehJS, Panel and panel-material-ui: one change a file, here or,
-if it is a script, in ``assets/compat``, and nowhere else. What is changed inside Numba is in
-:mod:`solverscope.solvers.compute.kernel_cache`."""
+"""Changes to the inside of Bokeh, BokehJS and Panel, one per file.
+
+Each is here or, if it is a script, in ``assets/compat``, and nowhere else. Changes to the inside of Numba
+are in :mod:`solverscope.solvers.compute.kernel_cache`.
+"""

@@ -1,7 +1,7 @@
 """The form that every change to the inside of a library has.
 
-A change says which parts of a library it replaces or relies on. It is made only where their source is the
-one that it was written for. Otherwise it is left out with one line in the log, and the page works without it.
+A change says which parts of a library it replaces or relies on. It is made only where their source is one of
+those that it was written for. Otherwise one line in the log names it, and the page works without it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 log = logging.getLogger("solverscope.app.compat")
 
 #: Versions that the changes are written for, which are those that pyproject.toml lets in.
-KNOWN = {
-    "bokeh": ">=3.9.2,<3.10",
-    "panel": ">=1.9.4,<1.10",
-    "panel_material_ui": ">=0.16.6,<0.17",
+KNOWN_VERSIONS = {
+    "bokeh": ">=3.9.2,<3.11",
+    "panel": ">=1.9.4,<1.11",
 }
 #: Lines that a class may have in a script.
-LONGEST = 2000
+MAX_CLASS_LINES = 2000
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,31 @@ class Change:
     #: What the change replaces or relies on: ``module:Class.method``, or ``module:function(a, b)`` where only
     #: these parameters count; of a script in the package ``file.js:Class.method``, or the whole file.
     knows: tuple[str, ...]
-    #: The digest of the source of all these.
-    digest: str
+    #: The digests of the source of all these, one for each form of the library that the change fits.
+    digests: tuple[str, ...]
+    #: The version that mends it upstream: from it on the change is not made, and the log is silent.
+    until: str = ""
+    #: A report for the library's issue tracker, in Markdown: what is wrong, a smallest example, and versions.
+    report: str = ""
     #: What makes the change in the browser; nothing if it is made in Python.
     script: str = ""
 
     def fits(self) -> bool:
-        """Tell whether the library is as the change expects it. If not, one line in the log says so."""
+        """Return whether the library needs the change and is as the change expects it.
+
+        One line in the log names a change that is needed and does not fit.
+        """
         return _fits(self)
 
     def once(self, make: Callable[[], None]) -> Callable[[], None]:
-        """Return a function that calls ``make``, which makes the change, where it fits and once a process
-        (usable as a decorator)."""
+        """Return a function that calls ``make``, which makes the change, once per process and if it fits.
+
+        This method is usable as a decorator.
+        """
         return cache(wraps(make)(lambda: make() if self.fits() else None))
 
     def found(self) -> str:
-        """Return the digest of what is installed; LookupError if a part of it is not there."""
+        """Return the digest of the installed sources; raise LookupError if one of them does not exist."""
         digest = hashlib.sha256()
         for part in self.knows:
             digest.update(_source(self.package, part).encode())
@@ -81,18 +90,20 @@ def in_place_of(original: Callable[..., Any], new: Callable[..., Any]) -> Callab
 @cache
 def _fits(change: Change) -> bool:
     installed = _installed(change.package)
+    if change.until and Version(installed).release >= Version(change.until).release:
+        return False
     try:
         found = change.found()
     except LookupError as error:
         found = str(error)
-    if found == change.digest:
+    if found in change.digests:
         return True
     log.warning(
         "left out %s: %s %s is not what it was written for (%s). %s",
         change.name.rpartition(".")[2],
         change.package,
         installed,
-        KNOWN[change.package],
+        KNOWN_VERSIONS[change.package],
         change.without,
     )
     return False
@@ -102,18 +113,18 @@ def _fits(change: Change) -> bool:
 def _installed(package: str) -> str:
     """Return the version of a library; one line in the log says if it is newer or older than those known."""
     version = importlib.import_module(package).__version__
-    if not SpecifierSet(KNOWN[package]).contains(version, prereleases=True):
+    if not SpecifierSet(KNOWN_VERSIONS[package]).contains(version, prereleases=True):
         log.warning(
             "%s %s is not one of the known versions (%s): what does not fit is left out",
             package,
             version,
-            KNOWN[package],
+            KNOWN_VERSIONS[package],
         )
     return version
 
 
 def _source(package: str, part: str) -> str:
-    """Return the source of one entry of ``Change.knows``; LookupError if it is not there."""
+    """Return the source of one entry of ``Change.knows``; raise LookupError if it does not exist."""
     where, _, name = part.partition(":")
     if where.endswith(".js"):
         return _script_source(package, where, name)
@@ -132,8 +143,11 @@ def _source(package: str, part: str) -> str:
 
 
 def _script_source(package: str, file: str, name: str) -> str:
-    """Return the source of a method ``Class.method``, of all classes of this name that have it, or of the
-    whole file if no name is given. These scripts are not minified: a method begins and ends at one indent."""
+    """Return the source of ``Class.method``, or of the whole file if no name is given.
+
+    All classes of this name that have the method count. These scripts are not minified: a method begins and
+    ends at one indent.
+    """
     root = inspect.getfile(importlib.import_module(package))
     path = Path(root).parent / file
     if not path.is_file():
@@ -149,7 +163,7 @@ def _script_source(package: str, file: str, name: str) -> str:
 
 def _method(text: str, name: str) -> str:
     """Return the source of a method of the class that ``text`` begins with; "" if it has no such method."""
-    lines = iter(text.split("\n", LONGEST)[:-1])
+    lines = iter(text.split("\n", MAX_CLASS_LINES)[:-1])
     first = next(lines)
     indent = first[: len(first) - len(first.lstrip())]
     begins = re.compile(rf"{indent}    (?:static |async |get |set |/\*protected\*/ )*{name}\(").match

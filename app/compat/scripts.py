@@ -8,17 +8,18 @@ from pathlib import Path
 
 from solverscope.app.compat.change import Change
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "compat"
+SCRIPTS_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "compat"
 
 
 def _change(file: Path) -> Change:
     about, _, script = file.read_text(encoding="utf-8").partition("*/\n")
     said = tomllib.loads(about.removeprefix("/*"))
-    return Change(name=file.stem, script=script, **said | {"knows": tuple(said["knows"])})
+    lists = {name: tuple(value) for name, value in said.items() if isinstance(value, list)}
+    return Change(name=file.stem, script=script, **said | lists)
 
 
 #: By their names; none of them changes what another one does, so that their order does not matter.
-CHANGES = {file.stem: _change(file) for file in sorted(FOLDER.glob("*.js"))}
+CHANGES = {file.stem: _change(file) for file in sorted(SCRIPTS_FOLDER.glob("*.js"))}
 
 
 def scripts() -> str:

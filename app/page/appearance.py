@@ -6,29 +6,29 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from solverscope.app.page.sidebar.breaks import Breaks
-from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.page.sidebar.fields import FieldForm
 from solverscope.app.page.sidebar.problem_panel import ProblemPanel
 from solverscope.app.page.sidebar.run_controls import DRAWING, PACES, RunControls
 from solverscope.app.page.tabs.tab_bar import TabBar
-from solverscope.app.page.type_size import VIEWS, TypeSize
-from solverscope.app.settings.recipe import REPEAT, REPEATS
+from solverscope.app.page.type_size import PAGE_VIEWS, TypeSize
+from solverscope.app.settings.settings_table import REPEAT, REPEATS
 from solverscope.app.views import TABS
-from solverscope.app.views.base.plot import AXES, SCALES
-from solverscope.app.views.convergence.convergence import MEASURES, Convergence
+from solverscope.app.views.base.plot import AXES, AXIS_SCALES
+from solverscope.app.views.convergence.convergence import OBJECTIVE_MEASURES, Convergence
 
 #: When a change of λ takes effect, and whether that is at once.
 DIALS = {"next-run": False, "live": True}
 
 
-class Furnished(Protocol):
-    """A page with the parts that say what it looks like."""
+class PageWithControls(Protocol):
+    """A page with the controls that determine its appearance."""
 
     convergence: Convergence
     tab_bar: TabBar
     controls: RunControls
     type_size: TypeSize
     problem: ProblemPanel
-    limits: Form
+    limits: FieldForm
     breaks: Breaks
     repeat: int
 
@@ -37,9 +37,9 @@ class Furnished(Protocol):
 
 
 class Appearance:
-    """Reads and sets what a page looks like."""
+    """The appearance of a page, which can be read and set."""
 
-    def __init__(self, page: Furnished) -> None:
+    def __init__(self, page: PageWithControls) -> None:
         self._page = page
 
     def read(self) -> dict[str, str]:
@@ -55,17 +55,16 @@ class Appearance:
         return look
 
     def apply(self, query: Mapping[str, str]) -> None:
-        """Set axes, tab and speed as an address or a story says; leave out, and report, what is not
-        possible."""
+        """Set axes, tab and speed as an address or a story specifies; skip, and report, impossible values."""
         page, view = self._page, self._page.convergence
         choices = {
             "x": (AXES, lambda value: setattr(view, "x", value)),
-            "y": (MEASURES, lambda value: setattr(view, "measure", value)),
-            "scale": (SCALES, lambda value: setattr(view, "scale", value)),
-            "x_scale": (SCALES, lambda value: setattr(view, "x_scale", value)),
+            "y": (OBJECTIVE_MEASURES, lambda value: setattr(view, "measure", value)),
+            "scale": (AXIS_SCALES, lambda value: setattr(view, "scale", value)),
+            "x_scale": (AXIS_SCALES, lambda value: setattr(view, "x_scale", value)),
             "tab": (TABS, lambda value: setattr(page.tab_bar, "chosen", value)),
             "speed": (PACES, lambda value: setattr(page.controls.pace, "value", PACES[value])),
-            "view": (VIEWS, lambda value: setattr(page.type_size, "view", value)),
+            "view": (PAGE_VIEWS, lambda value: setattr(page.type_size, "view", value)),
             "dial": (DIALS, lambda value: setattr(page.problem.live, "value", DIALS[value])),
             "plots": (DRAWING, lambda value: setattr(page.controls.drawing, "value", DRAWING[value])),
             "repeat": (REPEATS, lambda value: page.limits.enter(REPEAT.name, value)),

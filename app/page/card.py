@@ -1,4 +1,4 @@
-"""The card of a data set: what it is, its size, a few examples."""
+"""The card of a data set: its description, its size, a few examples."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import html
 import math
 
 from solverscope import datasets, solvers
-from solverscope.app.ink import strip
-from solverscope.app.theme import capital, number
+from solverscope.app.ui import capital, number
+from solverscope.app.ui.thumbnails import strip
+from solverscope.datasets.kinds import NUMERIC
 
-KINDS = {
+DATA_KINDS = {
     "binary": "two classes",
     "multiclass": "{n} classes",
     "multilabel": "{n} labels",
     "sequences": "sequences over {n} labels",
     "tree": "a tree of {n} nodes",
+    "regression": "a numeric target",
+    "multitask": "{n} numeric targets",
 }
 EXAMPLES = 3
 #: Letters shown of the text and of the label of an example.
-TEXT, LABEL = 90, 24
+MAX_TEXT_LETTERS, MAX_LABEL_LETTERS = 90, 24
 
 
 def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
@@ -29,7 +32,10 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
     facts = [
         ("n", size),
         ("d", f"{number(problem.size)} weights, {number(data.n_features)} features"),
-        ("labels", KINDS.get(data.kind, "").format(n=number(data.n_classes))),
+        (
+            "target" if data.kind in NUMERIC else "labels",
+            DATA_KINDS.get(data.kind, "").format(n=number(data.n_classes)),
+        ),
         ("density", f"{number(100 * problem.design.nnz / math.prod(data.train.X.shape), 3)} %"),
     ]
     if data.kind == "function":
@@ -46,8 +52,10 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
 
 
 def suggested(data: datasets.Dataset, problem: solvers.Problem) -> str:
-    """Describe the solution at the suggested λ of a set; "" where its entry has none, or loss or penalty are
-    not its own."""
+    """Describe the solution at the suggested λ of a data set.
+
+    Return "" if its entry has none, or if loss or penalty are not the suggested ones.
+    """
     own = (problem.loss.id, problem.penalty.id) == (data.loss, data.penalty)
     lam = datasets.describe(data.id).lam_for(data.options) if own else None
     if lam is None:
@@ -59,7 +67,7 @@ def suggested(data: datasets.Dataset, problem: solvers.Problem) -> str:
 def _example(example: datasets.Example, listed: bool) -> str:
     """Return the HTML of one sample; ``listed`` if its text is a list of features, of which a line breaks
     between two."""
-    label = html.escape(shortened(example.label, LABEL))
+    label = html.escape(shortened(example.label, MAX_LABEL_LETTERS))
     if example.pictures is not None:
         pictures = example.pictures[:8]
         if len(example.label) == len(example.pictures):  # one letter a picture
@@ -68,7 +76,7 @@ def _example(example: datasets.Example, listed: bool) -> str:
     text = example.text or ""
     if listed:
         text = ", ".join(one.replace(" ", "\u00a0") for one in text.split(", "))
-    text = html.escape(shortened(text, TEXT))
+    text = html.escape(shortened(text, MAX_TEXT_LETTERS))
     return f'<figure class="text"><figcaption>{label}</figcaption><span>{text}</span></figure>'
 
 

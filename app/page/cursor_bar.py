@@ -1,4 +1,4 @@
-"""The bar at the bottom: scrubs the one cursor through a run, and shows where something happened."""
+"""The bar at the bottom, which moves the cursor through a run and marks its events."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 import param
 
-from solverscope.app import looks, theme
-from solverscope.app.component import Component
+from solverscope.app import ui
 from solverscope.app.page.session import Session
 from solverscope.app.page.tabs.branches import Branches
-from solverscope.app.serving.batch import batch
+from solverscope.app.ui import run_styles
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.component import Component
 from solverscope.app.views.base.drawn import Drawn
 from solverscope.app.views.base.run_events import in_words, run_events
 from solverscope.solvers import FIELDS
 
 MOST_MARKS = 200
 #: Said while there is no run: to who can start one, who follows a lesson, and who looks around in it alone.
-HINT = "Press Run, then move through its iterations with this bar."
-LED = "The teacher's cursor stands here once there are runs."
-ALONE = "Move through the iterations of the teacher's runs with this bar, once there are some."
+STEERING_HINT = "Press Run, then move through its iterations with this bar."
+FOLLOWING_HINT = "The teacher's cursor stands here once there are runs."
+BROWSING_HINT = "Move through the iterations of the teacher's runs with this bar, once there are some."
 
 
 class CursorBar(Component):
@@ -34,11 +35,11 @@ class CursorBar(Component):
     led = param.Boolean(default=False, constant=True, doc="whether somebody else moves the cursor")
     marks = param.List(default=[], doc="[iteration, kind, text] each")
 
-    _esm = theme.asset("elements.js", "cursor_bar.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "cursor_bar.css")]
+    _esm = ui.page_script("cursor_bar.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "cursor_bar.css")]
 
     def __init__(self, session: Session, on_space: Any, branches: Branches | None = None) -> None:
-        hint = HINT if session.steers else LED if session.led else ALONE
+        hint = STEERING_HINT if session.steers else FOLLOWING_HINT if session.led else BROWSING_HINT
         super().__init__(sizing_mode="stretch_width", led=session.led, hint=hint)
         self._session, self._on_space, self._branches = session, on_space, branches
         self._drawn = Drawn()
@@ -58,7 +59,7 @@ class CursorBar(Component):
         if (row := cursor.row(rows)) is not None:
             state |= {
                 "label": trace.info.label,
-                "color": looks.style(trace)[0],
+                "color": run_styles.color_and_dash(trace)[0],
                 "text": said(rows, row),
             }
         offer = self._branches.offer() if self._branches is not None else {}
@@ -87,19 +88,18 @@ class CursorBar(Component):
 
 
 def said(rows: Mapping[str, np.ndarray], row: int) -> str:
-    """Say in a line what one recorded iterate did."""
+    """Return one recorded iterate as a line of text."""
     record = {name: column[row] for name, column in rows.items()}
     parts = [
-        f"iteration {theme.number(int(record['iteration']))}",
-        f"f {theme.number(float(record['objective']), 6)}",
+        f"iteration {ui.number(int(record['iteration']))}",
+        f"f {ui.number(float(record['objective']), 6)}",
     ]
     if FIELDS["nnz"].is_known(record["nnz"]):
-        parts.append(f"{theme.number(int(record['nnz']))} non-zeros")
+        parts.append(f"{ui.number(int(record['nnz']))} non-zeros")
     if FIELDS["step"].is_known(record["step"]):
         trials = int(record["ls_trials"])
         parts.append(
-            f"step {theme.number(float(record['step']), 3)}"
-            + (f" after {trials} trials" if trials > 1 else "")
+            f"step {ui.number(float(record['step']), 3)}" + (f" after {trials} trials" if trials > 1 else "")
         )
     parts += [in_words(word) for word in record["events"]]
     return " · ".join(parts)

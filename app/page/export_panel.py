@@ -1,5 +1,4 @@
-"""What a visitor takes along: runs as files, pictures of the plots, the page as one file, and how to do a run
-again."""
+"""The export panel: runs as files, pictures of the plots, the page as one file, and commands for a run."""
 
 from __future__ import annotations
 
@@ -12,24 +11,25 @@ from typing import Any, ClassVar, NamedTuple
 import param
 from bokeh.plotting import figure
 
-from solverscope.app import looks, theme
-from solverscope.app.component import Component
+from solverscope.app import ui
 from solverscope.app.page.legend import note
 from solverscope.app.page.session import Session
+from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.formats import FORMATS, as_bytes, offered
-from solverscope.app.runs.shown import Shown
-from solverscope.app.settings import reproduction, words
+from solverscope.app.settings import reproduction, wording
+from solverscope.app.ui import run_styles
+from solverscope.app.ui.component import Component
 from solverscope.app.views import View
 from solverscope.app.views.base.help import RUN
 from solverscope.app.views.base.plot import RunPlot
 from solverscope.app.views.compare.report import Section, report
-from solverscope.app.views.compare.summary import HEADS, Table, as_html, cells, kind
+from solverscope.app.views.compare.summary import SUMMARY_HEADS, Table, as_html, cells, kind
 from solverscope.solvers import Trace
 
 #: The choice of all runs that are shown, in place of one of them.
-ALL = "all"
-#: Shown where there is nothing to export.
-NOTHING = "Run a solver first to export its record, the plots and the commands that repeat it."
+ALL_RUNS = "all"
+#: DisplayedRun where there is nothing to export.
+NOTHING_TO_EXPORT = "Run a solver first to export its record, the plots and the commands that repeat it."
 
 
 class Plot(NamedTuple):
@@ -43,12 +43,15 @@ class Plot(NamedTuple):
 
 
 class ExportPanel(Component):
-    """A button in the header, and what it opens. Pictures are drawn by the browser from the figures that it
-    shows (``assets/export_panel.js``), the rest is made here, off the page's thread, and sent when asked for.
-    ``title()`` says what the page is about, ``views()`` what there is on it."""
+    """A button in the header and the export panel that it opens.
+
+    The browser draws pictures from the figures that it shows (``assets/export_panel.js``). All other exports
+    are made on the server, off the page's thread, and sent on request. ``title()`` returns the subject of the
+    page, ``views()`` the views on it.
+    """
 
     runs = param.List(default=[], doc="[key, label] of each run that is shown")
-    chosen = param.String(default=ALL, doc="key of the run that is taken along, or all of them")
+    chosen = param.String(default=ALL_RUNS, doc="key of the run that is taken along, or all of them")
     forms = param.List(
         default=[[id, form.name, form.about] for id, form in offered().items()],
         constant=True,
@@ -59,8 +62,8 @@ class ExportPanel(Component):
     texts = param.List(default=[], doc="name and text of each way to do the run again")
     notice = param.String(default="", doc="what is under way, or wrong")
 
-    _esm = theme.asset("elements.js", "panel.js", "clipboard.js", "export_panel.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css")]
+    _esm = ui.page_script("panel.js", "copy.js", "export_panel.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("header_buttons.css", "panel.css")]
 
     def __init__(
         self, session: Session, title: Callable[[], str], views: Callable[[], Iterable[View]]
@@ -79,25 +82,25 @@ class ExportPanel(Component):
                 self._take(form)
 
     def show(self) -> None:
-        """Offer what there is now."""
+        """Offer the exports that are possible now."""
         shown = self._shown()
         runs = [[str(run.style), run.label] for run in shown]
-        chosen = self.chosen if self.chosen in [key for key, _ in runs] else ALL
+        chosen = self.chosen if self.chosen in [key for key, _ in runs] else ALL_RUNS
         self.param.update(
             runs=runs,
             chosen=chosen,
             plots=[[plot.figure.id, plot.title, plot.marks] for plot in self._plots()],
             notes={run.label: said for run in shown if (said := _told(run))},
             texts=self._texts() if runs else [],
-            notice="" if runs else NOTHING,
+            notice="" if runs else NOTHING_TO_EXPORT,
         )
 
-    def _shown(self) -> list[Shown]:
+    def _shown(self) -> list[DisplayedRun]:
         session = self._session
         return [r for r in session.runs if r.trace is not None and len(r.trace) and not session.hidden(r)]
 
     def _traces(self) -> list[Trace]:
-        shown = [run for run in self._shown() if self.chosen in (ALL, str(run.style))]
+        shown = [run for run in self._shown() if self.chosen in (ALL_RUNS, str(run.style))]
         return [run.trace for run in shown if run.trace is not None]
 
     def _plots(self) -> list[Plot]:
@@ -112,9 +115,7 @@ class ExportPanel(Component):
         if not runs and cursor.run is not None:  # its curves do not tell whose it is
             title += f", cursor at {cursor.run.info.label}, iteration {cursor.iteration}"
         marks = [] if about is None else [mark for mark in about.marks if mark is not RUN]
-        return Plot(
-            drawn, title, runs, [(mark.glyph, mark.color or theme.GREY, mark.words) for mark in marks]
-        )
+        return Plot(drawn, title, runs, [(mark.glyph, mark.color or ui.GREY, mark.words) for mark in marks])
 
     def _texts(self) -> list[list[str]]:
         traces = self._traces()
@@ -128,7 +129,7 @@ class ExportPanel(Component):
     def _take(self, form: str) -> None:
         traces = self._traces()
         if not traces:
-            self.notice = NOTHING
+            self.notice = NOTHING_TO_EXPORT
             return
         name = "page" if form == "html" else FORMATS[form].name
         self.notice = f"making {name} …"
@@ -148,24 +149,24 @@ class ExportPanel(Component):
 
     def _report(self, traces: Sequence[Trace]) -> str:
         """Return the page as it is seen now: settings in words, numbers, plots, and how to do it again."""
-        problems = dict.fromkeys(words.of_problem(trace.info.problem) for trace in traces)
-        said = [*problems, *(words.of_run(trace, kind(trace)) for trace in traces)]
+        problems = dict.fromkeys(wording.of_problem(trace.info.problem) for trace in traces)
+        said = [*problems, *(wording.of_run(trace, kind(trace)) for trace in traces)]
         settings = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-        numbers = as_html(HEADS, [[text for _, text in cells(trace)] for trace in traces])
-        legend = theme.runs_legend(
-            (run.label, *looks.style(run.trace), _told(run), run.ghost) for run in self._shown()
+        numbers = as_html(SUMMARY_HEADS, [[text for _, text in cells(trace)] for trace in traces])
+        legend = ui.runs_legend(
+            (run.label, *run_styles.color_and_dash(run.trace), _told(run), run.ghost) for run in self._shown()
         )
         again = "".join(
             f"<h3>{html.escape(name)}</h3><pre>{html.escape(text)}</pre>" for name, text in self._texts()
         )
         plots = [
-            Section(plot.title, (legend if plot.runs else "") + theme.marks(plot.marks), plot.figure)
+            Section(plot.title, (legend if plot.runs else "") + ui.mark_legend(plot.marks), plot.figure)
             for plot in self._plots()
         ]
         sections = [Section("Settings", settings), Section(Table.title, numbers), *plots]
         return report(self._title(), [*sections, Section("Repeat the run", again)])
 
 
-def _told(run: Shown) -> str:
-    """Say what tells a run from others with much the same label."""
+def _told(run: DisplayedRun) -> str:
+    """Return the differences of a run from others with a similar label, in words."""
     return "; ".join(filter(None, (kind(run.trace), note(run))))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import panel_material_ui as pmui
+import param
+from panel.util.parameters import edit_readonly
 
-from solverscope.app import theme
-from solverscope.app.compat import panel_busy
-from solverscope.app.component import Component
+from solverscope.app import ui
+from solverscope.app.ui.component import Component
+from solverscope.app.ui.material_ui import pmui
 
 #: Styles of the frame's own parts: the header is one line, however long the question in it.
-FRAME = {
+FRAME_STYLES = {
     "& .MuiAppBar-root .MuiToolbar-root > .MuiBox-root:last-of-type": {"minWidth": 0, "marginLeft": "16px"},
     "& .MuiAppBar-root .title": {"fontSize": "1.25rem"},
     "@media (max-width: 599.95px)": {  # a phone: room for the menu of stories
@@ -24,14 +25,20 @@ FRAME = {
 class Fit(Component):
     """Suits the page to the browser before it is drawn: its theme, and whether the sidebar is open."""
 
-    _esm = theme.asset("fit.js")
+    _esm = ui.page_script("frame.js", initialize="fitToBrowser", render="nothing")
 
 
 class SidebarClose(Component):
     """A button above all settings on a phone, where the sidebar covers Run and the button that opened it."""
 
-    _esm = theme.asset("elements.js", "sidebar_close.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("sidebar_close.css")]
+    _esm = ui.page_script("frame.js", render="sidebarClose")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("frame.css")]
+
+
+class Idle(param.Parameterized):
+    """What a page follows in place of Panel's busy state, which is one for all visitors."""
+
+    busy = param.Boolean(default=False)
 
 
 def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], width: int) -> pmui.Page:
@@ -42,14 +49,15 @@ def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], 
         main=list(main),
         sidebar_width=width,
         sidebar_resizable=False,  # by a handle of four pixels, which has no role and which no key reaches
-        favicon=theme.ASSETS / "favicon.svg",
-        raw_css=[theme.asset("page.css")],
-        theme_config={"light": theme.mui("light"), "dark": theme.mui("dark")},
+        favicon=ui.ASSETS / "favicon.svg",
+        raw_css=[ui.asset("page.css")],
+        theme_config={"light": ui.mui("light"), "dark": ui.mui("dark")},
         busy_indicator=None,
-        template=theme.ASSETS / "page.html",
+        template=ui.ASSETS / "page.html",
         theme_toggle=False,
         header=[header, Fit()],
-        sx=FRAME,
+        sx=FRAME_STYLES,
     )
-    panel_busy.apply(page)
+    with edit_readonly(page):
+        page.busy = Idle().param.busy  # else Panel's state keeps the page after its visitor has left
     return page

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from solverscope.app.page.stage import Stage
-from solverscope.app.runs.shown import Shown
+from solverscope.app.page.protocols import GuidedPage
+from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.stories import LAST, Step
+from solverscope.app.stories import LAST_ITERATE, StoryStep
 from solverscope.app.views import View
 from solverscope.solvers import Trace
 from solverscope.solvers.runs.breakpoints import known
@@ -17,8 +17,8 @@ class Guide:
     """Goes through the steps of the page's story, forwards and back; a watcher of the session. It waits for
     nobody: a visitor may do anything meanwhile, and a step that does not fit any more says so."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, page: GuidedPage) -> None:
+        self._page = page
         self.at: int | None = None
         self.note = ""
         self._placed = True
@@ -26,15 +26,15 @@ class Guide:
         self._pointed: View | None = None
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> StoryStep | None:
         """Return the step that is shown; None outside of a guided story."""
-        return None if self.at is None else self._stage.story.steps[self.at]
+        return None if self.at is None else self._page.story.steps[self.at]
 
     @property
     def setting(self) -> Experiment:
         """Return the story's settings with what its steps up to this one set."""
-        setting = self._stage.story.setting
-        gone = () if self.at is None else self._stage.story.steps[: self.at + 1]
+        setting = self._page.story.setting
+        gone = () if self.at is None else self._page.story.steps[: self.at + 1]
         given = {name: value for step in gone for name, value in step.set.items()}
         if not given.keys() & setting.address().keys():
             return setting
@@ -42,35 +42,35 @@ class Guide:
 
     def go(self, k: int | None) -> None:
         """Go to a step, or leave the guided story."""
-        steps, own = self._stage.story.steps, self._stage.setting == self.setting
+        steps, own = self._page.story.steps, self._page.setting == self.setting
         self.at = None if k is None else min(max(k, 0), len(steps) - 1)
         self.note, self._placed, self._looked = "", True, (None, -1)
         if self.step is not None:
             view = {n: value for n, value in self.step.set.items() if n not in self.setting.address()}
-            self._stage.take(self.setting if own else self._stage.setting, view)
-            if own and self.step.start and self._stage.running != self.setting:
-                self._stage.start(False)
+            self._page.take(self.setting if own else self._page.setting, view)
+            if own and self.step.start and self._page.running != self.setting:
+                self._page.start(False)
             self._placed = not self.step.run
         self.update()
 
     def update(self) -> None:
-        """Put the cursor where the step wants it as soon as that is there, and say what it waits for."""
+        """Move the cursor to the step's iterate as soon as it exists, and show what the step waits for."""
         self._point(None if self.step is None else self.step.view)
         if self.step is None:
             return
-        if self._stage.setting != self.setting:
+        if self._page.setting != self.setting:
             self.note = "The settings have left the story: this step may not hold for them."
         elif not self._placed:
             self.note = self._place(self.step)
         elif self.note:
             self.note = ""
 
-    def _place(self, step: Step) -> str:
-        """Try to put the cursor where a step wants it; return what stands in the way, empty if nothing."""
-        session = self._stage.session
+    def _place(self, step: StoryStep) -> str:
+        """Try to move the cursor to the iterate of a step; return the obstacle, "" if there is none."""
+        session = self._page.session
         run = next((run for run in session.runs if run.label == step.run), None)
         if run is None:
-            if self._stage.problem.loading:
+            if self._page.problem.loading:
                 return "The guide continues when the data have loaded."
             return f"Press Run to start {step.run}."
         found = self._iterate(run, step)
@@ -87,13 +87,13 @@ class Guide:
             return f"{step.run} has not got there yet …"
         return f"{step.run} ended before that: the step does not fit these runs."
 
-    def _iterate(self, run: Shown, step: Step) -> int | None:
-        """Return the iteration at which a step wants the cursor; None where there is none yet."""
+    def _iterate(self, run: DisplayedRun, step: StoryStep) -> int | None:
+        """Return the iteration to which a step moves the cursor; return None if it does not exist yet."""
         if run.trace is None or not len(run.trace):
             return None
         rows, _, _ = run.trace.since(None)
         iterations = rows["iteration"]
-        if step.until in ("", LAST):
+        if step.until in ("", LAST_ITERATE):
             return None if step.until and run.alive else int(iterations[-1])
         trace, until = self._looked
         first = int(np.searchsorted(iterations, until, side="right")) if trace is run.trace else 0
@@ -109,7 +109,7 @@ class Guide:
 
     def _point(self, id: str | None) -> None:
         """Draw the ring around the view with an id, and around no other."""
-        view = next((view for view in self._stage.shown() if view.id == id), None) if id else None
+        view = next((view for view in self._page.shown() if view.id == id), None) if id else None
         if view is not self._pointed:
             for one, on in ((self._pointed, False), (view, True)):
                 if one is not None:

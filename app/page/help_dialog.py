@@ -1,4 +1,4 @@
-"""The card that says what a plot shows, when a visitor asks by the plot's "?"."""
+"""The card that explains a plot when a visitor clicks on its "?"."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
+from solverscope.app.ui.component import Component
 from solverscope.app.views import View
 from solverscope.app.views.base.help import Help
 
 
 class HelpDialog(Component):
     """One card for all plots, made of nothing before it is asked for: ``find(id)`` returns what is to be said
-    of the figure with this id, None for one that is gone. ``assets/plot_buttons.js`` puts the "?" on
+    of the figure with this id, None for one that is gone. ``assets/plots.js`` puts the "?" on
     figures. What stands in ``texts`` a browser shows without asking."""
 
     texts = param.Dict(default={}, doc="what is said of figures, by their ids")
 
-    _esm = theme.asset("elements.js", "help_dialog.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("help_dialog.css")]
+    _esm = ui.page_script("help_dialog.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("help_dialog.css")]
 
     def __init__(self, find: Callable[[str], Help | None]) -> None:
         super().__init__()
@@ -33,15 +33,15 @@ class HelpDialog(Component):
             self.answer(_said(found))
 
     def tell(self, views: Iterable[View]) -> None:
-        """Give browsers all that can be said of the figures of these views: who shares a page with others
-        cannot ask."""
+        """Send browsers the help of all figures of these views, as visitors of a shared page cannot request
+        it."""
         found = {drawn.id: view.explain(drawn.name) for view in views for view, drawn in view.shown_figures()}
         if found.keys() != self.texts.keys():
             self.texts = {id: _said(help) for id, help in found.items() if help is not None}
 
 
 def explanation(views: Iterable[View], id: str) -> Help | None:
-    """Return what is to be said of the figure with this id; None where there is none, or nothing to say."""
+    """Return the explanation of the figure with this id; return None without a figure or explanation."""
     found = (pair for view in views for pair in view.shown_figures())
     return next((view.explain(drawn.name) for view, drawn in found if drawn.id == id), None)
 

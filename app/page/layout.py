@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import panel_material_ui as pmui
 import param
 from panel.viewable import Viewable, Viewer
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.page.frame import frame
 from solverscope.app.page.session import Session
 from solverscope.app.page.sidebar.optimum import Optimum
@@ -17,8 +16,9 @@ from solverscope.app.page.sidebar.run_controls import RunControls
 from solverscope.app.page.story_card import StoryCard
 from solverscope.app.page.theme_toggle import ThemeToggle
 from solverscope.app.page.top_views import TopViews
-from solverscope.app.page.type_size import PLOTS, TypeSize
+from solverscope.app.page.type_size import PLOTS_VIEW, TypeSize
 from solverscope.app.serving.access import Rights
+from solverscope.app.ui.material_ui import pmui
 
 #: What Panel can show.
 Part = Viewable | Viewer
@@ -27,7 +27,7 @@ Part = Viewable | Viewer
 SIDEBAR = 300
 
 
-class Parts(Protocol):
+class PageParts(Protocol):
     """A page with all its parts."""
 
     session: Session
@@ -46,7 +46,7 @@ class Parts(Protocol):
     tab_lines: Part
     tab_column: Part
     cursor_bar: Part
-    returning: Part
+    session_restore: Part
     help: Part
     problem: ProblemPanel
     solvers: Part
@@ -56,12 +56,12 @@ class Parts(Protocol):
     breaks: Part
 
 
-def laid_out(page: Parts, title: str) -> pmui.Page:
+def laid_out(page: PageParts, title: str) -> pmui.Page:
     """Put the parts of a page into its frame."""
-    controls = theme.column(*page.controls.widgets, page.optimum.view, kind="controls needs-server")
-    rows = theme.column(page.legend, kind="runs needs-server")
+    controls = ui.column(*page.controls.widgets, page.optimum.view, kind="controls needs-server")
+    rows = ui.column(page.legend, kind="runs needs-server")
     asked = page.story_card.part("ask")
-    main = theme.column(
+    main = ui.column(
         page.notices,
         asked,
         controls,
@@ -72,28 +72,30 @@ def laid_out(page: Parts, title: str) -> pmui.Page:
         kind="main",
     )
     steps = page.story_card.part("steps")
-    foot = theme.column(steps, page.cursor_bar, page.session.pulse, page.returning, page.help, kind="foot")
+    foot = ui.column(
+        steps, page.cursor_bar, page.session.drawn_updates, page.session_restore, page.help, kind="foot"
+    )
     sidebar = [
         page.story_card,
         page.problem.view,
-        theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
+        ui.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
         page.solvers,
         *([page.own_loops] if page.rights.own else []),
         page.pending,
-        theme.html("<h2>Limits and threads</h2>", margin=(8, 10, 0, 10)),
+        ui.html("<h2>Limits and threads</h2>", margin=(8, 10, 0, 10)),
         page.limits,
-        theme.html("<h2>Pause when</h2>", margin=(8, 10, 0, 10)),
+        ui.html("<h2>Pause when</h2>", margin=(8, 10, 0, 10)),
         page.breaks,
     ]
     shown = page.story_menu, page.question, page.teaching, page.export_panel, page.type_size
-    header = theme.column(*shown, ThemeToggle(), kind="header")
+    header = ui.column(*shown, ThemeToggle(), kind="header")
     made = frame(title, header, sidebar, [main, foot], SIDEBAR)
 
     def fit(*events: param.parameterized.Event) -> None:
         """Make the sidebar as wide as its type needs, and close it if the plots stand alone."""
         made.sidebar_width = round(SIDEBAR * page.type_size.larger)
-        if page.type_size.view == PLOTS or PLOTS in (event.old for event in events):
-            made.sidebar_open = page.type_size.view != PLOTS
+        if page.type_size.view == PLOTS_VIEW or PLOTS_VIEW in (event.old for event in events):
+            made.sidebar_open = page.type_size.view != PLOTS_VIEW
 
     fit()
     page.type_size.param.watch(fit, "view")

@@ -1,4 +1,4 @@
-"""The rows above the plots: one a run, legend and instrument panel at once; and why Run waits, if it does."""
+"""The legend above the plots: a row for each run, with its numbers and buttons, and why Run waits."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
+from solverscope.app.help import tip
 from solverscope.app.page.session import Session
 from solverscope.app.runs.compare import typed_or_all
-from solverscope.app.runs.live import FINAL, LiveRun
-from solverscope.app.runs.shown import Shown
-from solverscope.app.serving.batch import batch
-from solverscope.app.settings import words
+from solverscope.app.runs.displayed_run import DisplayedRun
+from solverscope.app.runs.live import FINAL_STATES, LiveRun
+from solverscope.app.settings import wording
+from solverscope.app.settings.columns import LEGEND_TABLE, page_texts, page_title
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.component import Component
 from solverscope.solvers import FIELDS
 
-#: Fields of the newest record that a row shows.
-COLUMNS = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu_seconds")
 #: Relative accuracy of an objective: a smaller proved bound is rounding.
-ROUNDING = 1e-15
-HEADS = [[name, FIELDS[name].title, FIELDS[name].label] for name in COLUMNS]
+SHOWN_GAP_ROUNDING = 1e-15
+LEGEND_HEADS = [[name, page_title(name, column), FIELDS[name].label] for name, column in LEGEND_TABLE.items()]
 
 
 class LegendRows(Component):
     """Drawn by ``assets/legend.js`` from plain dictionaries."""
 
     rows = param.List(default=[], doc="one dictionary a run: texts to show and its state")
-    columns = param.List(default=HEADS, constant=True, doc="key in rows, heading and its tip each")
+    columns = param.List(default=LEGEND_HEADS, constant=True, doc="key in rows, heading and its tip each")
     steers = param.Boolean(default=True, constant=True, doc="whether the visitor may change the runs")
     notice = param.String(default="", doc="why no run can be started; empty if one can, or while runs live")
 
-    _esm = theme.asset("elements.js", "legend.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "legend.css")]
+    _esm = ui.page_script("legend.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "legend.css")]
 
     def __init__(self, session: Session) -> None:
         super().__init__(sizing_mode="stretch_width", steers=session.steers)
@@ -43,7 +43,7 @@ class LegendRows(Component):
     def update(self) -> None:
         """Show the runs as they are now."""
         runs = self._session.runs
-        objectives = theme.aligned(
+        objectives = ui.aligned(
             [run.trace.last.get("objective") if run.trace is not None else None for run in runs]
         )
         self.rows = [
@@ -65,7 +65,7 @@ class LegendRows(Component):
         with batch():
             self._act(run, action)
 
-    def _act(self, run: Shown, action: str) -> None:
+    def _act(self, run: DisplayedRun, action: str) -> None:
         session = self._session
         match action:
             case "hide":
@@ -92,39 +92,41 @@ class LegendRows(Component):
         session.tick()
 
 
-def certified(run: Shown) -> tuple[str, str]:
-    """Say what a dual point proves of the objective at the end, in few words and in a sentence; empty where
-    nothing is proved."""
+def certified(run: DisplayedRun) -> tuple[str, str]:
+    """Return the bound of the objective that a dual point proves, in few words and in a sentence.
+
+    Both are empty if nothing is proved.
+    """
     gap = run.trace.result.get("dual_gap") if run.trace is not None else None
     if gap is None:
         return "", ""
-    above, share = theme.number(gap, 2), ""
+    above, share = ui.number(gap, 2), ""
     objective = run.trace.last["objective"]
-    if gap <= ROUNDING * abs(objective):
-        return "f = f*, proved", "A dual point proves that f is the optimum up to rounding."
+    if gap <= SHOWN_GAP_ROUNDING * abs(objective):
+        return "f = f*, proved", tip("legend.optimum")
     if objective:
-        share = f", {theme.number(100.0 * gap / abs(objective), 2)} % of it"
-    return f"≤ {above} above f*", f"A dual point proves that f is at most {above} above the optimum{share}."
+        share = f", {ui.number(100.0 * gap / abs(objective), 2)} % of it"
+    return f"≤ {above} above f*", tip("legend.bound", gap=above, share=share)
 
 
-def note(run: Shown) -> str:
-    """Say what a ghost was set to, and λ of a ghost, of a branch, and of a run whose λ was changed."""
+def note(run: DisplayedRun) -> str:
+    """Return the settings of a ghost, and λ of a ghost, of a branch, and of a run whose λ was changed."""
     if run.trace is None:
         return ""
     info = run.trace.info
-    lam = words.of_lam(info.problem, info.lams, "from")
+    lam = wording.of_lam(info.problem, info.lams, "from")
     said = [f"λ = {lam}"] if lam and (run.ghost or info.origin is not None or info.lams) else []
     if run.ghost:
         params = asdict(run.solver) if isinstance(run, LiveRun) else info.params
-        given = words.of_params(info.solver, typed_or_all(info.solver, params))
+        given = wording.of_params(info.solver, typed_or_all(info.solver, params))
         said += [f"{title} {value}" for title, value in given.items()]
     return ", ".join(said)
 
 
-def row(run: Shown, session: Session) -> dict[str, Any]:
-    """Collect what one row shows, except the objective."""
+def row(run: DisplayedRun, session: Session) -> dict[str, Any]:
+    """Collect the texts of one row, except the objective."""
     last = run.trace.last if run.trace is not None else {}
-    shown = {name: theme.cell(FIELDS[name], last.get(name)) for name in COLUMNS}
+    shown = dict(zip(LEGEND_TABLE, page_texts(LEGEND_TABLE, last), strict=True))
     if last and run.problem is not None and last["working_set"] == run.problem.size:
         shown["working_set"] = "all"
     state = session.stands(run)
@@ -132,10 +134,10 @@ def row(run: Shown, session: Session) -> dict[str, Any]:
     return {
         "key": run.style,
         "label": run.label,
-        "color": theme.COLORS[run.style % len(theme.COLORS)],
-        "dash": theme.dash(run.style),
+        "color": ui.COLORS[run.style % len(ui.COLORS)],
+        "dash": ui.dash(run.style),
         "state": state,
-        "word": run.word if state in FINAL else state,
+        "word": run.word if state in FINAL_STATES else state,
         "message": run.message,
         "note": note(run),
         "ghost": run.ghost,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import panel as pn
-import panel_material_ui as pmui
 
-from solverscope.app import theme, views
+from solverscope.app import ui, views
 from solverscope.app.page.appearance import Appearance
 from solverscope.app.page.cursor_bar import CursorBar
 from solverscope.app.page.export_panel import ExportPanel
@@ -23,10 +23,10 @@ from solverscope.app.page.help_dialog import HelpDialog, explanation
 from solverscope.app.page.layout import laid_out
 from solverscope.app.page.legend import LegendRows
 from solverscope.app.page.prediction import Prediction
-from solverscope.app.page.returning import Returning
 from solverscope.app.page.session import Session
+from solverscope.app.page.session_restore import SessionRestore
 from solverscope.app.page.sidebar.breaks import Breaks
-from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.page.sidebar.fields import FieldForm
 from solverscope.app.page.sidebar.optimum import Optimum
 from solverscope.app.page.sidebar.own_loops import OwnLoops
 from solverscope.app.page.sidebar.problem_panel import ProblemPanel
@@ -38,16 +38,19 @@ from solverscope.app.page.tabs.branches import Branches
 from solverscope.app.page.tabs.tab_bar import TabBar, used_by
 from solverscope.app.page.tabs.tab_views import tab_view
 from solverscope.app.page.top_views import TopViews
-from solverscope.app.page.type_size import PLOTS, VIEWS, TypeSize
-from solverscope.app.runs import library
+from solverscope.app.page.type_size import PAGE_VIEWS, PLOTS_VIEW, TypeSize
+from solverscope.app.runs import problem_cache
 from solverscope.app.runs.history import History
-from solverscope.app.runs.live import ROUND, LiveRun
+from solverscope.app.runs.live import STYLE_PERIOD, LiveRun
 from solverscope.app.runs.pool import PoolFull
-from solverscope.app.serving.access import HERE, Rights
-from solverscope.app.serving.batch import batch
+from solverscope.app.serving.access import LOCAL_RIGHTS, Rights
 from solverscope.app.settings.experiment import MOST_SOLVERS, Experiment
-from solverscope.app.settings.recipe import LIMITS, REPEAT, THREADS, Entrant, Limits, Recipe
+from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
+from solverscope.app.settings.setting import Setting
+from solverscope.app.settings.settings_table import IN_RUN_FORM, REPEAT
 from solverscope.app.stories import FREE, Story, free, left_out, stories
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views import TABS, View
 from solverscope.app.views.base.help import Help
 from solverscope.app.views.base.plot import SHARED, share_axis
@@ -65,7 +68,7 @@ class Page:
         query: Mapping[str, str] = MappingProxyType({}),
         history: History | None = None,
         *,
-        rights: Rights = HERE,
+        rights: Rights = LOCAL_RIGHTS,
     ) -> None:
         self.rights = rights
         self.session = Session(history=history)
@@ -87,13 +90,13 @@ class Page:
         session = self.session
         self.story_menu = StoryMenu(self.story.id)
         self.story_menu.param.watch(lambda event: self._choose_story(event.new), "value")
-        self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
+        self.question = ui.html(sizing_mode="stretch_width", css_classes=["question"])
         self.guide = Guide(self)
         self.prediction = Prediction(self)
         self.story_card = StoryCard(self.guide, self.prediction, self._back_to_story)
         self.type_size = TypeSize()
         self.solvers = SolverPanel(self._changed)
-        self.limits = Form(self._changed)
+        self.limits = FieldForm(self._changed)
         self.breaks = Breaks(session, self._changed)
         self.problem = ProblemPanel(
             session, setting.problem, self._problem_changed, own_files=self.rights.own
@@ -109,7 +112,7 @@ class Page:
         for speed in (self.controls.pace, self.controls.drawing):
             speed.param.watch(lambda event: self._changed(), "value")
         self.tabs: dict[str, View] = {}  # made when they are first looked at
-        self.tab_column = theme.column(kind="tabs")
+        self.tab_column = ui.column(kind="tabs")
         self.tab_bar = TabBar()
         self.tab_lines = pn.panel(self.tab_bar)
         self.cursor_bar = CursorBar(session, self.controls.toggle, Branches(self))
@@ -121,9 +124,9 @@ class Page:
             lambda: f"{TITLE}: {self.story.name}",
             lambda: dict.fromkeys((*session.views, *self.tabs.values())),
         )
-        self.returning = Returning(self)
-        session.watchers.append(self.returning)
-        self.pending = theme.html(margin=(0, 10))
+        self.session_restore = SessionRestore(self)
+        session.watchers.append(self.session_restore)
+        self.pending = ui.html(margin=(0, 10))
         self.help = HelpDialog(self.explain)
         self._show(setting)
 
@@ -138,15 +141,13 @@ class Page:
 
     def close(self) -> None:
         """End everything: the visitor is gone."""
-        self.returning.close()
-        self.teaching.close()
-        self.own_loops.close()
-        self.session.close()
-        self.problem.close()
+        with ExitStack() as parts:  # the last first, and each although another fails
+            for part in (self.problem, self.session, self.own_loops, self.teaching, self.session_restore):
+                parts.callback(part.close)
 
     def notify(self, text: str) -> None:
-        """Say something above everything else."""
-        said = theme.html(html.escape(text), sizing_mode="stretch_width")
+        """Show a notice above everything else."""
+        said = ui.html(html.escape(text), sizing_mode="stretch_width")
         self.notices.append(
             pmui.Alert(
                 said, severity="warning", closeable=True, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
@@ -181,7 +182,7 @@ class Page:
         return stories().get(id, first)
 
     def _read(self, query: Mapping[str, str]) -> tuple[Story, Experiment]:
-        """Return what an address asks for, and report what of it is not possible."""
+        """Return the settings in an address, and report those that are not possible."""
         story = self._story(query.get("story"))
         setting, notices = Experiment.from_address(query, story.setting)
         for notice in notices:
@@ -189,8 +190,8 @@ class Page:
         return (free() if "story" not in query and setting != story.setting else story), setting
 
     def go_to(self, query: Mapping[str, str]) -> None:
-        """Show what another address of this page asks for, which the browser has gone to."""
-        with batch(), self._setting_up():
+        """Apply another address of this page, to which the browser has navigated."""
+        with batch(models=True), self._setting_up():
             self.guide.go(None)
             self.notices.clear()
             story, setting = self._read(query)
@@ -201,8 +202,8 @@ class Page:
             for view in self.session.views:
                 view.show_all()
             self._show(setting)
-            if setting.problem != replace(self.problem.setting, threads=setting.problem.threads):
-                self.problem.set(replace(setting.problem, threads=1))
+            if (problem := setting.without_run_form().problem) != self.problem.setting:
+                self.problem.set(problem)
             self.appearance.apply({**self._plain, **story.view, **query})
             self.tab_bar.fold()
         with batch():
@@ -227,7 +228,7 @@ class Page:
 
     def load_story(self, story: Story) -> None:
         """Set everything up for a story, in one go."""
-        with batch(), self._setting_up():
+        with batch(models=True), self._setting_up():
             self.guide.go(None)
             if story is not self.story:
                 self.story = story
@@ -244,7 +245,7 @@ class Page:
 
     @contextmanager
     def _setting_up(self) -> Iterator[None]:
-        """Leave no story for what is not yet as it sets it."""
+        """Do not leave the story inside the block, while settings still differ from those of the story."""
         self._whole = False
         try:
             yield
@@ -260,8 +261,8 @@ class Page:
 
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
         """Set controls, as far as they are not so already, and axes, tab and speed."""
-        with batch(), self._setting_up():
-            if (problem := replace(setting.problem, threads=1)) != self.problem.setting:
+        with batch(models=True), self._setting_up():
+            if (problem := setting.without_run_form().problem) != self.problem.setting:
                 self.problem.set(problem)
             if setting != self.setting:
                 self._show(setting)
@@ -271,17 +272,27 @@ class Page:
 
     def _show(self, setting: Experiment) -> None:
         self.solvers.set(setting.problem, setting.entrants)
-        given = vars(setting.limits) | {THREADS.name: setting.problem.threads}
-        changed = {p.name: given[p.name] for p in (*LIMITS, THREADS) if given[p.name] != p.default}
-        self.limits.set((*LIMITS, THREADS, REPEAT), changed)
+        shown = {one.name: one.of(setting) for one in IN_RUN_FORM if one.part}
+        changed = {
+            one.name: shown[one.name]
+            for one in IN_RUN_FORM
+            if one.part and shown[one.name] != one.field.default
+        }
+        self.limits.set([one.field for one in IN_RUN_FORM], changed)
         self.story_card.show(self.story)  # last: it asks only about settings that are its own
 
     @property
     def setting(self) -> Experiment:
-        """Return what the next Run would run."""
-        given = {p.name: self.limits.values.get(p.name, p.default) for p in (*LIMITS, THREADS)}
-        problem = replace(self.problem.setting, threads=given.pop(THREADS.name))
-        return Experiment(problem, self.solvers.chosen, Limits(**given))
+        """Return the experiment that the next Run would start."""
+        chosen = Experiment(self.problem.setting, self.solvers.chosen, RunLimits())
+        for one in IN_RUN_FORM:
+            if one.part:
+                chosen = one.put(chosen, self._of_run_form(one))
+        return chosen
+
+    def _of_run_form(self, one: Setting[Any]) -> Any:
+        """Return the value of a setting in the form of the runs."""
+        return self.limits.values.get(one.name, one.field.default)
 
     def _problem_changed(self) -> None:
         self.solvers.set_problem(self.problem.setting)
@@ -289,7 +300,7 @@ class Page:
         self._changed()
 
     def _turn_lam(self) -> None:
-        """Let runs under way go on at the λ that is chosen, if it is live."""
+        """Continue runs under way at the chosen λ, if it is live."""
         lam = self.problem.setting.lam
         if not (self.problem.live.value and self.session.racing and self._running) or self.problem.obstacle:
             return
@@ -319,12 +330,12 @@ class Page:
         self.tab_bar.offer(fitting, own=own, stay=bool(self.session.runs))
 
     def _of_story(self, problem: Recipe) -> bool:
-        """Tell whether a problem is the story's, whatever its options and its λ."""
+        """Return whether a problem is that of the story; its options and its λ are ignored."""
         own = self.guide.setting.problem
         return (problem.data, problem.loss, problem.penalty) == (own.data, own.loss, own.penalty)
 
     def _compare_with_story(self) -> None:
-        """Say in the header and in the card whether the settings are still those of the story."""
+        """Show in the header and in the card whether the settings are still those of the story."""
         story = self.guide.setting
         changed = self.story.id != FREE and self.setting != story
         self.story_card.param.update(changed=changed, holds=not changed or self.running == story)
@@ -333,7 +344,7 @@ class Page:
         self.question.object = question and f'<p title="{question}"><span>{question}</span>{note}</p>'
 
     def _waiting_changes(self) -> str:
-        """Say that what was changed since Run waits for the next one; of λ alone also how it would not."""
+        """Return a note on changes that wait for the next Run, as HTML; empty if none do."""
         setting, running = self.setting, self._running
         if not self.session.racing or setting == running:
             return ""
@@ -347,7 +358,7 @@ class Page:
 
     @property
     def obstacle(self) -> str | None:
-        """Say why nothing can be started now, in a sentence."""
+        """Return why nothing can be started now, in a sentence."""
         wrong = self.problem.obstacle or self.solvers.obstacle or self.limits.obstacle
         if wrong is None and (n := len(self.solvers.chosen)) * self.repeat > MOST_SOLVERS:
             wrong = f"{self.repeat} runs of {n} solvers are more than {MOST_SOLVERS}: choose fewer of either"
@@ -356,26 +367,28 @@ class Page:
     @property
     def repeat(self) -> int:
         """Return how often each solver runs."""
-        return self.limits.values.get(REPEAT.name, REPEAT.default)
+        return self._of_run_form(REPEAT)
 
     def write_address(self) -> None:
-        """Put what is chosen into the browser's address."""
+        """Write the chosen settings into the browser's address."""
         if self._whole and self.session.ticking and pn.state.location is not None:
             location, known = pn.state.location, self.query()
             others = [pair for pair in parse_qsl(location.search.lstrip("?")) if pair[0] not in known]
             location.search = f"?{urlencode([*self.address().items(), *others], safe=';,=@:/')}"
 
     def address(self) -> dict[str, str]:
-        """Return the parameters of a short address that leads back to this page: its story, and what differs
-        from that."""
+        """Return the parameters of a short address that leads back to this page.
+
+        These are its story, and the settings that differ from those of the story.
+        """
         whole, story = self.query(), self.story
         changed = self.setting.changes(story.setting)
-        usual = {"view": VIEWS[0], "break": "", **self._plain, **story.view}
+        usual = {"view": PAGE_VIEWS[0], "break": "", **self._plain, **story.view}
         looks = {name: whole[name] for name, value in usual.items() if whole[name] != value}
         return {"story": story.id, **changed, **looks}
 
     def query(self) -> dict[str, str]:
-        """Return all parameters of an address that leads back to this page, whatever its story has."""
+        """Return all parameters of an address that leads back to this page, also those set by its story."""
         look = {**self.appearance.read(), "view": self.type_size.view, "break": self.breaks.text}
         return {"story": self.story.id, **self.setting.address(), **look}
 
@@ -384,46 +397,46 @@ class Page:
             share_axis(self.convergence, view)
 
     def open_tabs(self) -> None:
-        """Make what is below the plots, once the browser shows the rest."""
+        """Build the part below the plots, once the browser shows the rest."""
         self.tab_bar.param.watch(lambda event: self._show_tab(), "chosen")
         self.type_size.param.watch(lambda event: self._show_tab(), "view")
         self._show_tab()
 
-    @batch()
     def _show_tab(self) -> None:
-        """Show the chosen tab, or none where the plots stand alone."""
-        chosen, alone = self.tab_bar.chosen, self.type_size.view == PLOTS
-        self._make_room()
-        if chosen not in self.tabs and not alone:
-            self.tabs[chosen] = tab_view(chosen, self)
-            first = self.convergence
-            if any(getattr(first, name) != first.param[name].default for name in SHARED):
-                self._share_axis()  # else each view has the axis it likes
-            self.tab_column.append(self.tabs[chosen])
-        for id, view in self.tabs.items():
-            view.visible = id == chosen and not alone
-        self._changed()
+        """Show the chosen tab, or none if only the plots are shown."""
+        chosen, alone = self.tab_bar.chosen, self.type_size.view == PLOTS_VIEW
+        with batch(models=chosen not in self.tabs):
+            self._make_room()
+            if chosen not in self.tabs and not alone:
+                self.tabs[chosen] = tab_view(chosen, self)
+                first = self.convergence
+                if any(getattr(first, name) != first.param[name].default for name in SHARED):
+                    self._share_axis()  # else each view has the axis it likes
+                self.tab_column.append(self.tabs[chosen])
+            for id, view in self.tabs.items():
+                view.visible = id == chosen and not alone
+            self._changed()
 
     def _make_room(self) -> None:
-        """Let the plots have the room of the tabs where they stand alone."""
-        alone = self.type_size.view == PLOTS
-        theme.mark(self.top_views.view, "alone", alone)
+        """Extend the plots to the height of the tabs if they stand alone."""
+        alone = self.type_size.view == PLOTS_VIEW
+        ui.set_class(self.top_views.view, "alone", alone)
         for part in (self.tab_lines, self.tab_column):
             part.visible = not alone
 
     def shown(self) -> Iterator[View]:
-        """Go through the views that are on the page, and their parts."""
+        """Yield the views on the page, and their parts."""
         for view in (*self.top_views.shown, *self.tabs.values()):
             if view.visible:
                 yield from (view, *view.parts)
 
     @property
     def running(self) -> Experiment | None:
-        """Return what was run last, if its runs are still there."""
+        """Return the experiment that was started last, if its runs are still on the page."""
         return self._running if self.session.runs or self.session.pressed is not None else None
 
     def explain(self, id: str) -> Help | None:
-        """Say what the figure with this id shows."""
+        """Return the help on the figure with this id."""
         return explanation(dict.fromkeys((*self.session.views, *self.tabs.values())), id)
 
     # running
@@ -435,7 +448,7 @@ class Page:
     racing: Mapping[str, str] = MappingProxyType({})
 
     def _start_when_ready(self) -> None:
-        """Do what a press that came before the data asked for, if nothing stands in the way now."""
+        """Execute a press of a button that came before the data, if there is no obstacle now."""
         step = self.session.pressed
         if step is None or self.problem.loading:
             return
@@ -466,7 +479,7 @@ class Page:
 
             return partial(
                 LiveRun,
-                make_problem=lambda worker: library.variant(base, own, worker.pulse),
+                make_problem=lambda worker: problem_cache.variant(base, own, worker.pulse),
                 solver=chosen.make(),
                 label=chosen.label,
                 style=style,
@@ -477,7 +490,9 @@ class Page:
 
         try:
             racing, self.racing = setting.repeated(self.repeat)
-            styles = [style + ROUND * k for k in range(self.repeat) for style in self.solvers.run_styles]
+            styles = [
+                style + STYLE_PERIOD * k for k in range(self.repeat) for style in self.solvers.run_styles
+            ]
             self.session.launch([*map(maker, racing.entrants, styles)], styles=styles, step=step)
         except PoolFull as error:
             self.notify(str(error))

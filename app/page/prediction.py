@@ -1,4 +1,4 @@
-"""What a visitor, and those who follow a lesson, expect of a story's runs, and what these make of it."""
+"""The question of a story before its runs: the answers of visitors, and the verdict of the runs."""
 
 from __future__ import annotations
 
@@ -9,66 +9,67 @@ from typing import Any
 
 import numpy as np
 
-from solverscope.app import theme
-from solverscope.app.page.stage import Stage
+from solverscope.app import ui
+from solverscope.app.page.protocols import AskingPage
 from solverscope.app.settings.recipe import make_run
-from solverscope.app.stories.ask import Ask, Truth
+from solverscope.app.stories.question import StoryAnswer, StoryQuestion
 from solverscope.solvers import FIELDS, LINE, Trace
 from solverscope.solvers.probes.study import Study
 
 #: Intervals of a picture of φ.
 FINE = 120
 #: Answers of followers that are counted at most: nothing else bounds what one visitor sends.
-MOST = 1000
-#: What a ballot shows of the question.
-BALLOT = ("text", "kind", "choices", "open", "low", "high", "range", "unit", "why", "picture", "search")
+MAX_COUNTED_ANSWERS = 1000
+#: Parts of the question that the poll of a lesson shows.
+POLL = ("text", "kind", "choices", "open", "low", "high", "range", "unit", "why", "picture", "search")
 #: Different answers of followers that are shown at most.
-SHOWN = 12
+MAX_SHOWN_ANSWERS = 12
 
 
 class Prediction:
-    """The visitor's answer to what the story asks. It can be given and changed until the story's own runs
-    start; these give the ``truth``. Nothing waits for an answer. Those of followers are counted, one for each
-    browser tab, and nobody is named.
+    """The visitor's answer to the question of the story.
+
+    It can be given and changed until the story's own runs start, which yield the ``truth``. Nothing waits for
+    an answer. Answers of followers are counted, one for each browser tab, without names.
     """
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, page: AskingPage) -> None:
+        self._page = page
         self.reset()
 
     def reset(self) -> None:
         """Forget the answer: a story has been opened."""
         self.answer: str | float | None = None
         self.skipped = False
-        self.truth: Truth | None = None
+        self.truth: StoryAnswer | None = None
         self.picture: dict[str, list[float]] = {}
         self._drawing = False
         self._answers: dict[str, str | float] = {}  # of followers
 
     def adopt(self, other: Prediction) -> None:
-        """Take what was answered on a page that this one is loaded in place of."""
+        """Take over the answers given on the page that this page replaces."""
         self.answer, self.skipped, self.truth = other.answer, other.skipped, other.truth
         self.picture, self._answers = other.picture, other._answers
 
     @property
-    def ask(self) -> Ask | None:
-        """Return what the story asks, if it does."""
-        return self._stage.story.ask
+    def ask(self) -> StoryQuestion | None:
+        """Return the question of the story; return None if it has none."""
+        return self._page.story.ask
 
     @property
     def started(self) -> bool:
-        """Tell whether the runs on the page are those that the question is about."""
-        return self._stage.running == self._stage.story.setting
+        """Return whether the runs on the page are the runs that the question is about."""
+        return self._page.running == self._page.story.setting
 
     @property
     def open(self) -> bool:
-        """Tell whether an answer can be given."""
+        """Return whether an answer can be given."""
         return self.ask is not None and not (self.skipped or self.started or self.truth)
 
     def take(self, given: object) -> None:
         """Take an answer, or one in place of it, if there can be one."""
         if self.open:
-            found = self.ask.answer(given, self._stage.story.labels)
+            found = self.ask.answer(given, self._page.story.labels)
             self.answer = self.answer if found is None else found
 
     def skip(self) -> None:
@@ -76,31 +77,34 @@ class Prediction:
         self.skipped = self.skipped or self.open
 
     def update(self) -> None:
-        """Look whether the runs have answered."""
+        """Read the answer from the runs, once they have ended."""
         if self.ask is None or self.truth is not None:
             return
         if not self.started:
             self._draw()
         elif not self.skipped:
             runs: dict[str, list[Trace]] = {}
-            for run in self._stage.session.runs:
-                if run.trace and run.label in self._stage.racing and not (run.ghost or run.stays):
-                    runs.setdefault(self._stage.racing[run.label], []).append(run.trace)
-            self.truth = self.ask.truth(runs, self._stage.story.labels)
+            for run in self._page.session.runs:
+                if run.trace and run.label in self._page.racing and not (run.ghost or run.stays):
+                    runs.setdefault(self._page.racing[run.label], []).append(run.trace)
+            self.truth = self.ask.truth(runs, self._page.story.labels)
 
     @property
     def state(self) -> dict[str, Any]:
-        """Return what the card draws; empty where there is no question, or it was skipped, or the page has
-        other settings than those that it is about."""
-        ask, about = self.ask, self._stage.story.setting
-        elsewhere = self._stage.setting != about and not (self.started or self.truth)
+        """Return the content of the card.
+
+        It is empty if there is no question, if it was skipped, or if the page's settings differ from those
+        that it is about.
+        """
+        ask, about = self.ask, self._page.story.setting
+        elsewhere = self._page.setting != about and not (self.started or self.truth)
         if ask is None or self.skipped or elsewhere:
             return {}
-        told = {"text": ask.text, "kind": ask.kind, "choices": list(ask.offers(self._stage.story.labels))}
+        told = {"text": ask.text, "kind": ask.kind, "choices": list(ask.offers(self._page.story.labels))}
         told |= {"open": self.open, "answer": self.answer}
         told["said"] = "" if self.truth is None else verdict(ask, self.answer, self.truth)
         told |= {"low": ask.low, "high": ask.high, "unit": ask.unit, "picture": self.picture}
-        told["range"] = f"from {theme.number(ask.low)} to {theme.number(ask.high)}"
+        told["range"] = f"from {ui.number(ask.low)} to {ui.number(ask.high)}"
         told["given"] = "" if self.answer is None else worded(ask, self.answer)
         told |= {"others": [], "counted": ""} if self.open else self.others
         return told | {"why": ask.why if self.truth else "", "search": ask.search > 0}
@@ -108,47 +112,57 @@ class Prediction:
     # those who follow
 
     @property
-    def ballot(self) -> dict[str, Any]:
-        """Return what is asked of followers; empty where nothing is."""
+    def poll(self) -> dict[str, Any]:
+        """Return the question for followers; return {} if there is none."""
         told = self.state
         said = "" if self.truth is None else verdict(self.ask, None, self.truth)
-        return {name: told[name] for name in BALLOT} | {"said": said} if told else {}
+        return {name: told[name] for name in POLL} | {"said": said} if told else {}
 
     @property
     def counts(self) -> list[list[Any]]:
         """Return how many of them gave each answer, the most frequent first."""
         found = Counter(worded(self.ask, answer) for answer in self._answers.values())
-        return [[answer, number] for answer, number in found.most_common(SHOWN)] if self.state else []
+        return (
+            [[answer, number] for answer, number in found.most_common(MAX_SHOWN_ANSWERS)]
+            if self.state
+            else []
+        )
 
     @property
     def others(self) -> dict[str, Any]:
-        """Return what followers have answered, once no more answers are taken: how many gave each, whether it
-        is right, and a line about all."""
+        """Return the answers of followers, once no more answers are taken.
+
+        Each answer has its count, and whether it is right; a line summarizes all answers.
+        """
         ask, answers = self.ask, list(self._answers.values())
-        found = Counter(answers).most_common(SHOWN)
+        found = Counter(answers).most_common(MAX_SHOWN_ANSWERS)
         right = () if self.truth is None else self.truth.right
-        said = f"The class: {theme.counted(len(answers), 'answer')}" if answers else ""
+        said = f"The class: {ui.counted(len(answers), 'answer')}" if answers else ""
         if answers and ask.kind != "choice":
             found.sort()
             said += f", median {worded(ask, float(np.median(answers)))}"
         rows = [[worded(ask, answer), number, answer in right] for answer, number in found]
         return {"others": rows, "counted": said}
 
-    def count(self, who: object, given: object) -> None:
-        """Count the newest answer of a browser tab, while answers are taken."""
+    def count(self, who: object, given: object) -> bool:
+        """Count the newest answer of a browser tab, while answers are taken; return whether it was."""
         if not (self.state and self.open and isinstance(who, str)):
-            return
-        answer = self.ask.answer(given, self._stage.story.labels)
-        if answer is not None and (who[:40] in self._answers or len(self._answers) < MOST):
+            return False
+        answer = self.ask.answer(given, self._page.story.labels)
+        counts = answer is not None and (
+            who[:40] in self._answers or len(self._answers) < MAX_COUNTED_ANSWERS
+        )
+        if counts:
             self._answers[who[:40]] = answer
+        return counts
 
     # the picture of a search
 
     def _draw(self) -> None:
-        """Have φ of the search computed that the question is about, by a run of its own that ends there."""
-        ask, problem = self.ask, self._stage.problem.problem
-        story = self._stage.story
-        if not ask.search or self._drawing or problem is None or self._stage.setting != story.setting:
+        """Compute φ of the search that the question is about, in a run of its own that ends there."""
+        ask, problem = self.ask, self._page.problem.problem
+        story = self._page.story
+        if not ask.search or self._drawing or problem is None or self._page.setting != story.setting:
             return
         self._drawing = True
 
@@ -162,22 +176,22 @@ class Prediction:
             return {"t": t.tolist(), "phi": [study.phi(step) for step in t.tolist()]}
 
         def then(found: dict[str, list[float]] | None) -> None:
-            if found is not None and self._stage.story is story:
+            if found is not None and self._page.story is story:
                 self.picture = found
 
-        self._stage.session.later(self, work, then)
+        self._page.session.later(self, work, then)
 
 
-def worded(ask: Ask, answer: str | float | None) -> str:
+def worded(ask: StoryQuestion, answer: str | float | None) -> str:
     """Write an answer: a choice, or a number with what it counts."""
     if answer is None or isinstance(answer, str):
         return answer or ""
-    shown = theme.number(answer, 3)
+    shown = ui.number(answer, 3)
     return f"t = {shown}" if ask.search else f"{shown} {ask.unit}".strip()
 
 
-def verdict(ask: Ask, answer: str | float | None, truth: Truth) -> str:
-    """Say in sentences what the visitor expected and what it was, with what the runs came to."""
+def verdict(ask: StoryQuestion, answer: str | float | None, truth: StoryAnswer) -> str:
+    """Return the visitor's answer, the right one, and the figures of the runs, as sentences."""
     if truth.value is None:
         return "No run came as far as the question asks."
     name = FIELDS[ask.value].title
@@ -185,9 +199,9 @@ def verdict(ask: Ask, answer: str | float | None, truth: Truth) -> str:
     of = f" (median of {truth.of} runs)." if truth.of > 1 else "."
     counts = ask.kind == "choice" and not ask.against
     digits = 6 if ask.value == "objective" else 4  # objectives of runs that end alike differ late
-    shown = {label: theme.cell(FIELDS[ask.value], value, digits) for label, value in truth.values.items()}
+    shown = {label: ui.cell(FIELDS[ask.value], value, digits) for label, value in truth.values.items()}
     figures = ", ".join(f"{label} {text}" for label, text in shown.items()) if counts or ask.against else ""
     told = f"It was {was}{of}" if answer is None else f"You said {worded(ask, answer)}; it was {was}{of}"
     if answer is not None and answer in truth.right:
         told = f"You said {worded(ask, answer)}, and so it was{of}"
-    return f"{told} {theme.capital(name)}: {figures}." if figures else told
+    return f"{told} {ui.capital(name)}: {figures}." if figures else told

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 
 #: Seconds without a browser after which what a page computes ends: one that was closed, whose runs are to end
 #: within two, or that nobody can come back to; one that is loaded again; one that has lost its connection.
-GRACE, RELOADS, LOST = 1.0, 15.0, 120.0
+CLOSED_SECONDS, RELOAD_SECONDS, DISCONNECTED_SECONDS = 1.0, 15.0, 120.0
 #: Seconds after which a page that was closed, and is connected, has come back.
-AGAIN = 5.0
+REOPENED_SECONDS = 5.0
 
 
 class Presence:
@@ -26,7 +26,7 @@ class Presence:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.connections, self.keep, self.clock = connections, keep, clock
-        #: Who looks at the page, and whether their browser has said which page it comes from: until then it
+        #: The visitor of the page, and whether their browser has said which page it comes from: until then it
         #: may be one that is loaded again.
         self.visitor: object = None
         self.arrived = True
@@ -40,7 +40,7 @@ class Presence:
         self._kept = False
 
     def leave(self) -> None:
-        """Take note that the browser closes the page, or loads another one in its place."""
+        """Record that the browser closes the page, or loads another one in its place."""
         self._left = self.clock()
 
     def look(self, others: Iterable[Presence]) -> None:
@@ -48,7 +48,7 @@ class Presence:
         now = self.clock()
         if self.connections() > 0:
             self._seen = now
-            if self._left is not None and now - self._left > AGAIN:
+            if self._left is not None and now - self._left > REOPENED_SECONDS:
                 self._left = None
         self.away = 0.0 if self._seen is None else now - self._seen
         self.given_up = self.away > self._patience(others)
@@ -60,8 +60,8 @@ class Presence:
     def _patience(self, others: Iterable[Presence]) -> float:
         """Return the seconds for which a page without a connection waits for its browser."""
         if self.keep is None:
-            return GRACE
+            return CLOSED_SECONDS
         if self._left is None:
-            return LOST
+            return DISCONNECTED_SECONDS
         coming = any(not other.arrived and other.visitor == self.visitor for other in others)
-        return RELOADS if coming else GRACE
+        return RELOAD_SECONDS if coming else CLOSED_SECONDS

@@ -1,4 +1,4 @@
-"""What a visitor of the server gets: the page, a plot of it alone, or one line to a stranger."""
+"""The answer to a visitor of the server: the page, a plot of it alone, or one line to a stranger."""
 
 from __future__ import annotations
 
@@ -13,27 +13,25 @@ from bokeh.models import CustomJS
 from bokeh.server.session import ServerSession
 
 from solverscope import datasets
-from solverscope.app import plugins, theme
+from solverscope.app import plugins, ui
 from solverscope.app.compat import startup
-from solverscope.app.compat.scripts import CHANGES, scripts
-from solverscope.app.page.following.ballot import Ballot
+from solverscope.app.compat.scripts import scripts
 from solverscope.app.page.following.follow_page import FollowPage
 from solverscope.app.page.following.plot_window import PlotWindow
+from solverscope.app.page.following.poll import Poll
 from solverscope.app.page.page import TITLE, Page
 from solverscope.app.page.theme_toggle import wanted as wanted_theme
-from solverscope.app.runs import history, library
+from solverscope.app.runs import history, problem_cache
 from solverscope.app.runs.budget import budget
-from solverscope.app.serving import access, classroom, guard
+from solverscope.app.serving import access, classroom, guard, one_thread
 from solverscope.app.serving.serve_options import Serving
 from solverscope.app.stories import left_out, stories
 
-#: Scripts of plots.
-PLOTS = ("plot_buttons.js", "each_plot.js", "touch.js")
-#: Scripts that a page has use for besides those of its components, by what it is.
-PARTS = {
-    "page": (*PLOTS, "pixels.js", "pictures.js", "zoom_told.js"),
-    "window": PLOTS,
-    "lesson": (*PLOTS, "show_all.js", "zoom_followed.js", "led.js"),
+#: Scripts of a page besides those of its components, by its kind.
+PAGE_SCRIPTS = {
+    "page": ("plots.js", "pixels.js", "page.js"),
+    "window": ("plots.js",),
+    "lesson": ("plots.js", "ranges.js", "lesson.js"),
 }
 
 
@@ -42,7 +40,7 @@ def prepare() -> None:
     budget.memory = Serving.from_arguments().memory
     problem = next(iter(stories().values())).setting.problem
     with suppress(ValueError):  # beyond what the server may hold: the page says so
-        library.problem(library.load(problem), problem)
+        problem_cache.problem(problem_cache.load(problem), problem)
 
 
 def serve() -> None:
@@ -62,6 +60,7 @@ def serve() -> None:
         pn.pane.Str(line).servable(title=TITLE)
         return
     budget.memory = serving.memory
+    one_thread.keep()
     startup.apply()
     plugins.load_all(serving.plugins)
     for file in serving.data:
@@ -69,20 +68,20 @@ def serve() -> None:
     left_out()  # the log says why
     pn.config.theme = wanted_theme(pn.state.cookies)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
-    rights = access.HERE
+    rights = access.LOCAL_RIGHTS
     if request is not None:
         rights = access.rights(request.remote_ip, request.headers, serving)
         if not access.is_direct(request.headers):
             path = request.path.rstrip("/").removesuffix("/ws")
             rights = replace(rights, at=guard.direct_address(path))
-    if "follow" in query or classroom.TEACH in query:
+    if "follow" in query or classroom.TEACH_ARGUMENT in query:
         try:
             page = _following(query)
         except ValueError as error:
             pn.pane.Str(str(error)).servable(title=TITLE)
             return
         if isinstance(page, FollowPage) and not page.alone:
-            classroom.look_only(pn.state.curdoc, Ballot.__name__)
+            classroom.look_only(pn.state.curdoc, Poll.__name__)
     else:
         page = Page(query, None if serving.public else history.shared(), rights=rights)
     page.view().servable(title=TITLE)
@@ -102,12 +101,11 @@ def serve() -> None:
             session.presence.arrived = False
 
         together = isinstance(page, FollowPage) and not page.alone
-        more = PARTS["page" if isinstance(page, Page) else "lesson" if together else "window"]
+        more = PAGE_SCRIPTS["page" if isinstance(page, Page) else "lesson" if together else "window"]
         pn.state.curdoc.template_variables.update(
-            scripts="\n".join([scripts(), theme.asset("elements.js", *more)]),
-            plain_modules=CHANGES["panel_import_map"].fits(),
+            scripts="\n".join([scripts(), ui.head_script(*more)]),
         )
-        connection = CustomJS(code=theme.asset("connection.js"))
+        connection = CustomJS(code=ui.asset("connection.js"))
         for event in (DocumentReady, ConnectionLost, ClientReconnected):
             pn.state.curdoc.js_on_event(event, connection)
         if isinstance(page, Page):
@@ -127,7 +125,9 @@ def _keep(session: ServerSession, wanted: bool) -> None:
 
 
 def _following(query: Mapping[str, str]) -> PlotWindow | FollowPage:
-    """Return what follows another page; ValueError, one sentence, where that is not there."""
+    """Return the page that follows another one; raise ValueError, one sentence, if that does not exist."""
     if "follow" in query:
         return PlotWindow(query.get("view", ""), query["follow"])
-    return FollowPage(classroom.find(query[classroom.TEACH]), alone=classroom.ALONE in query)
+    return FollowPage(
+        classroom.find(query[classroom.TEACH_ARGUMENT]), alone=classroom.ALONE_ARGUMENT in query
+    )

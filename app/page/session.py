@@ -13,17 +13,17 @@ from weakref import WeakSet, WeakValueDictionary
 
 import panel as pn
 
-from solverscope.app.component import Watcher
 from solverscope.app.page.presence import Presence
 from solverscope.app.runs import pool
+from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.history import History
 from solverscope.app.runs.live import LiveRun
-from solverscope.app.runs.shown import Shown
-from solverscope.app.runs.start import StartingLine
-from solverscope.app.serving import rhythm
-from solverscope.app.serving.batch import batch
-from solverscope.app.serving.pulse import Pulse
-from solverscope.app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
+from solverscope.app.runs.start_barrier import StartBarrier
+from solverscope.app.serving import tick_scheduler
+from solverscope.app.serving.drawn_updates import DrawnUpdates
+from solverscope.app.serving.tick_scheduler import EAGER_TICK_MS, MAX_TICK_MS, TICK_MS, TickScheduler
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.component import Watcher
 from solverscope.app.views import TABS, View
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.solvers import Condition, Trace
@@ -31,9 +31,9 @@ from solverscope.solvers import Condition, Trace
 log = logging.getLogger(__name__)
 
 #: Hint in place of a plot while runs are under way.
-WAITING = "No shown run has an iterate yet."
+NO_ITERATE_YET = "No shown run has an iterate yet."
 
-#: Sessions by their tokens, as long as their pages are open.
+#: Sessions by their tokens, while their pages are open.
 by_token: WeakValueDictionary[str, Session] = WeakValueDictionary()
 
 
@@ -46,15 +46,15 @@ class Session:
     def __init__(
         self,
         run_pool: pool.RunPool | None = None,
-        pages: Rhythm = rhythm.shared,
+        scheduler: TickScheduler = tick_scheduler.shared,
         history: History | None = None,
     ) -> None:
         self.share = (run_pool or pool.shared()).share()
-        self.pages = pages
+        self.scheduler = scheduler
         #: Where runs are kept; a session that is given none keeps its own in memory.
         self.history = history or History()
         self._passing = history is None
-        self.runs: list[Shown] = []
+        self.runs: list[DisplayedRun] = []
         self.cursor = Cursor()
         self.views: list[View] = []
         self.watchers: list[Watcher] = []
@@ -68,16 +68,17 @@ class Session:
         self._updated: dict[View, float] = {}
         self._hidden: set[int] = set()  # the same set for all who follow
         self._shown: list[Trace] = []
-        self._stood: dict[Shown, str] = {}
-        self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
-        self._awaited: set[pool.Worker] = set()
+        self._begun: list[tuple[int, bool]] = []  # ids of runs, and whether each had records, last tick
+        self._stood: dict[DisplayedRun, str] = {}
+        self._tasks: list[tuple[pool.PoolWorker, Callable[[pool.PoolWorker], None]]] = []
+        self._awaited: set[pool.PoolWorker] = set()
         self._timer: pn.io.PeriodicCallback | None = None
         self.presence = Presence()
         #: Says something to the visitor, above everything else.
         self.notify: Callable[[str], None] = lambda text: None
         self._told = False  # that runs are not kept
         self._cut_off = False
-        self.pulse = Pulse()
+        self.drawn_updates = DrawnUpdates()
         #: What has to come before anything can be run; empty if nothing has to.
         self.awaits = ""
         #: What the next tick does: work that no thread was left for, and what another window of this page
@@ -110,7 +111,7 @@ class Session:
             run.fade(taken)
             taken.add(run.style)
         self.cursor.reset()
-        line = StartingLine()
+        line = StartBarrier()
         try:
             for place, make in enumerate(makers):
                 run = make(self.share, pace=self.pace, step=step, breaks=self.breaks, line=line)
@@ -119,21 +120,21 @@ class Session:
             line.close()
         self._ticks = 0  # views that take long wait until the first points are there
         self._updated.clear()
-        self._set_period(EAGER)
+        self._set_period(EAGER_TICK_MS)
 
     def join(self, make: Callable[..., LiveRun]) -> None:
-        """Start one more run beside those there are; ``make`` gets what makers of ``launch`` get."""
+        """Start one more run next to the present ones; ``make`` gets what makers of ``launch`` get."""
         self.add(make(self.share, pace=self.pace, step=False, breaks=self.breaks))
-        self._set_period(EAGER)
+        self._set_period(EAGER_TICK_MS)
 
-    def add(self, run: Shown, place: int | None = None) -> None:
+    def add(self, run: DisplayedRun, place: int | None = None) -> None:
         """Put a run among the others; what it does is kept."""
         self.runs.insert(len(self.runs) if place is None else place, run)
         if not run.stays:
             self.history.record(run)
 
     def adopt(self, other: Session) -> None:
-        """Take the runs of a session that its visitor has left, whatever they do, and where its cursor is."""
+        """Take over the runs of a session that its visitor has left, in any state, and its cursor."""
         self.runs, other.runs = other.runs, []
         self.share.take([run.worker for run in self.runs if isinstance(run, LiveRun)])
         if self._passing and other._passing:
@@ -142,7 +143,7 @@ class Session:
         lead = other.cursor
         self.cursor.chosen = lead.chosen
         self.cursor.keep(run=lead.run, iteration=lead.iteration, follow=lead.follow)
-        self._set_period(EAGER)
+        self._set_period(EAGER_TICK_MS)
 
     @property
     def alive(self) -> list[LiveRun]:
@@ -150,7 +151,7 @@ class Session:
 
     @property
     def racing(self) -> list[LiveRun]:
-        """Return those that are alive and were started here."""
+        """Return the runs that are alive and were started here."""
         return [run for run in self.alive if not run.outside]
 
     @property
@@ -161,9 +162,12 @@ class Session:
             return "idle"
         return "paused" if all(run.worker.paused for run in racing) else "running"
 
-    def stands(self, run: Shown) -> str:
-        """Return the state that a run had when the newest tick began, or has if it came later: what the tick
-        draws is at least as new, so that no plot lacks the end of a run that is said to be over."""
+    def stands(self, run: DisplayedRun) -> str:
+        """Return the state of a run when the newest tick began, or its present state if it came later.
+
+        The plots that the tick draws are at least as new. So no plot lacks the end of a run that is shown to
+        be over.
+        """
         return self._stood.get(run) or run.state
 
     def pause(self) -> None:
@@ -187,12 +191,12 @@ class Session:
         self.hurry()
 
     def clear(self) -> None:
-        """Stop and forget all runs, also those that wait for the data."""
+        """Stop and remove all runs, also runs that wait for the data."""
         self.pressed = None
         for run in list(self.runs):
             self.remove(run)
 
-    def remove(self, run: Shown) -> None:
+    def remove(self, run: DisplayedRun) -> None:
         """Stop and forget one run."""
         run.forget()
         self.runs.remove(run)
@@ -206,7 +210,7 @@ class Session:
             run.worker.set_pace(per_second)
 
     def set_lam(self, lam: float) -> None:
-        """Let all runs that race go on at another λ; say why some do not."""
+        """Continue all racing runs at another λ, and report why some cannot."""
         for run in self.racing:
             try:
                 run.set_lam(lam)
@@ -214,21 +218,23 @@ class Session:
                 self.notify(str(error))
 
     def set_breaks(self, conditions: Sequence[Condition]) -> None:
-        """Pause runs where one of these conditions begins to hold."""
+        """Pause runs at iterates at which one of these conditions begins to hold."""
         self.breaks = tuple(conditions)
         for run in self.racing:
             run.set_breaks(self.breaks)
 
     def set_drawing(self, ticks: int) -> None:
-        """Update the plots once in this many ticks while runs go on; 0 means not before they end. Nothing
-        that is computed is lost."""
+        """Update the plots once in this many ticks while runs are alive; 0 means not before they end.
+
+        No computed iterate is lost.
+        """
         self.drawing = ticks
 
     # which of them stay
 
-    def pin(self, run: Shown, wanted: bool) -> None:
-        """Let a run that is over stay when others are started, and keep it in the history forever; or stop
-        doing so."""
+    def pin(self, run: DisplayedRun, wanted: bool) -> None:
+        """Pin a run that is over, or unpin it: a pinned run stays when others start, and in the history
+        forever."""
         if wanted and run.alive:
             return
         run.pinned = wanted
@@ -237,14 +243,14 @@ class Session:
 
     # which of them are drawn
 
-    def hidden(self, run: Shown) -> bool:
+    def hidden(self, run: DisplayedRun) -> bool:
         return id(run) in self._hidden
 
-    def toggle(self, run: Shown) -> None:
+    def toggle(self, run: DisplayedRun) -> None:
         """Hide a run in all plots, or show it again."""
         self._hidden ^= {id(run)}
 
-    def isolate(self, run: Shown) -> None:
+    def isolate(self, run: DisplayedRun) -> None:
         """Show this run alone, or all if it is alone already."""
         others = {id(r) for r in self.runs if r is not run}
         alone = self._hidden == others
@@ -253,18 +259,18 @@ class Session:
 
     @property
     def traces(self) -> list[Trace]:
-        """Return the traces of the runs that are drawn."""
+        """Return the traces of all drawn runs."""
         return [run.trace for run in self.runs if run.trace is not None and not self.hidden(run)]
 
     # other work off the page's thread
 
     def task(
         self,
-        work: Callable[[pool.Worker], Any],
-        then: Callable[[pool.Worker], None],
+        work: Callable[[pool.PoolWorker], Any],
+        then: Callable[[pool.PoolWorker], None],
         *,
         awaited: bool = False,
-    ) -> pool.Worker:
+    ) -> pool.PoolWorker:
         """Do ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``. Ticks come often
         while work goes on that the visitor cannot do anything without."""
         worker = self.share.start(work, "page task")
@@ -272,17 +278,20 @@ class Session:
         self.hurry()
         if awaited:
             self._awaited.add(worker)
-            self._set_period(EAGER)
+            self._set_period(EAGER_TICK_MS)
         return worker
 
     def later(
         self, who: object, work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]
     ) -> None:
-        """Do ``work(pulse)`` of ``who`` in the pool; a tick after its end calls ``then`` with what it
-        returned, or with None where it failed, which is logged. What was stopped while no browser was there
-        is done again, and what no thread is left for as soon as there is one."""
+        """Execute ``work(pulse)`` on behalf of ``who`` in the pool.
 
-        def done(worker: pool.Worker) -> None:
+        A tick after its end calls ``then`` with its result, or with None if the work failed, which is logged.
+        Work that was stopped while no browser was connected is repeated. Work for which no thread is free
+        starts as soon as there is one.
+        """
+
+        def done(worker: pool.PoolWorker) -> None:
             if worker.error is not None:
                 self._failed(who, worker.error)
             elif worker.result is None:
@@ -297,13 +306,13 @@ class Session:
 
     @property
     def computing(self) -> bool:
-        """Tell whether work goes on off the page's thread, runs aside."""
+        """Return whether other threads do work for the page, not counting runs."""
         return bool(self._tasks)
 
     # what shows them
 
     def show_in(self, view: View) -> None:
-        """Draw the runs in this view too from now on."""
+        """Also draw the runs in this view from now on."""
         view.on_failure, view.later = self._failed, partial(self.later, view)
         self.views.append(view)
         view.show(self.traces)
@@ -337,12 +346,12 @@ class Session:
         ``keep(True)`` asks the server not to forget it."""
         self.presence.connections, self.presence.keep, self.presence.clock = connections, keep, clock
         # in the background: else every tick would tell the browser that the server is busy, and free again
-        self._timer = timer(callback=self._on_time, period=PERIOD, background=True)
+        self._timer = timer(callback=self._on_time, period=TICK_MS, background=True)
         self._timer.start()
 
     @property
     def ticking(self) -> bool:
-        """Tell whether a browser shows the page."""
+        """Return whether a browser shows the page."""
         return self._timer is not None
 
     def _on_time(self) -> None:
@@ -352,36 +361,36 @@ class Session:
             # the browser may come back to what was computed, until the server forgets the session
             self._cut_off |= bool(self.share.workers)
             self._halt()
-            self._set_period(SLOWEST)
+            self._set_period(MAX_TICK_MS)
         if presence.away:  # what is sent now would be lost
-            self.pages.leave(self)
+            self.scheduler.remove(self)
             return
         if self._cut_off:
             self._cut_off = False
             self.notify("The connection was lost for a while, and the runs were stopped.")
-        if self.pulse.behind:
+        if self.drawn_updates.is_behind:
             return
         began, at_rest = time.perf_counter(), self.at_rest  # what has just ended is drawn by this tick
         with batch():
             self.tick()
             if self.alive:
-                self.pulse.beat()
-        self.pages.note(self, 1000.0 * (time.perf_counter() - began))
+                self.drawn_updates.count()
+        self.scheduler.record(self, 1000.0 * (time.perf_counter() - began))
         self._awaited = {worker for worker in self._awaited if not worker.done.is_set()}
         starting = any(run.alive and not (run.trace and len(run.trace)) for run in self.runs)
         eager = starting or bool(self._awaited)
-        self._set_period(self.pages.period(self._timer.period, eager=eager, at_rest=at_rest))
+        self._set_period(self.scheduler.period(self._timer.period, eager=eager, at_rest=at_rest))
 
     @property
     def at_rest(self) -> bool:
-        """Tell whether a tick has nothing to show: no thread works, no other window may ask for anything."""
+        """Return whether a tick has nothing to show: no thread works, and no other window is open."""
         still = all(worker.at_rest for worker in list(self.share.workers))
         return still and not (self.asked or any(not window.closed for window in self.steered_by))
 
     def hurry(self) -> None:
         """Tick soon: something has been set to work."""
         if self._timer is not None:
-            self._set_period(min(self._timer.period, PERIOD))
+            self._set_period(min(self._timer.period, TICK_MS))
 
     def _halt(self) -> None:
         for stop in self.others:
@@ -393,10 +402,12 @@ class Session:
             self._timer.period = period
 
     def tick(self) -> None:
-        """Send what is new as one change of the page."""
+        """Send everything new as one change of the page."""
         self._ticks += 1
         self._stood = {run: run.state for run in self.runs}
-        with self.share.pool.page_first(), batch():
+        begun = [(id(trace), len(trace) > 0) for trace in self.traces]
+        with self.share.pool.page_first(), batch(models=begun != self._begun):
+            self._begun = begun
             tasks, self._tasks = self._tasks, []
             for worker, then in tasks:  # each asked once: it may end at any moment
                 if worker.done.is_set():
@@ -413,7 +424,7 @@ class Session:
             live, paused = bool(self.alive), self.state == "paused" and self.drawing > 0
             waiting = live and not any(len(trace) for trace in traces)
             for view in sorted(self.views, key=lambda view: view.id not in TABS):  # the open tab first
-                view.awaits = WAITING if waiting else self.awaits
+                view.awaits = NO_ITERATE_YET if waiting else self.awaits
                 if changed:
                     view.traces = list(traces)
                 if not live or paused or (changed and self.drawing > 0) or self._is_due(view):
@@ -427,17 +438,19 @@ class Session:
                 self.notify(self.history.trouble)
 
     def _is_due(self, view: View) -> bool:
-        """Tell whether a view has waited for as many ticks as it is to, or for as long as these take when
-        nothing makes them slow: on a busy machine it lags no further behind."""
+        """Return whether a view is due: after its number of ticks, or after their nominal duration.
+
+        The duration counts on a busy machine, where ticks are slow: the view then lags no further behind.
+        """
         ticks, now = self.drawing * view.every, self.presence.clock()
-        late = now - self._updated.setdefault(view, now) >= 0.001 * PERIOD * ticks
+        late = now - self._updated.setdefault(view, now) >= 0.001 * TICK_MS * ticks
         due = ticks > 0 and (late or self._ticks % ticks == 0)
         if due:
             self._updated[view] = now
         return due
 
     def _go_to_hits(self) -> None:
-        """Put the cursor where a run has just been paused by a condition."""
+        """Move the cursor to the iterate at which a condition has just paused a run."""
         for run in self.alive:
             if (hit := run.new_hit()) is not None:
                 self.cursor.place(run.trace, hit.iteration)
@@ -446,7 +459,7 @@ class Session:
         """End everything; the session is over."""
         self.closed = True
         by_token.pop(self.token, None)
-        self.pages.leave(self)
+        self.scheduler.remove(self)
         self._halt()
         self.clear()
         if self._passing:

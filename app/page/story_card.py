@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
 from solverscope.app.page.guide import Guide
 from solverscope.app.page.prediction import Prediction
 from solverscope.app.stories import Story
+from solverscope.app.ui.component import Component
 
 
 class StoryCard(Component):
@@ -27,8 +27,8 @@ class StoryCard(Component):
 
     ask = param.Dict(default={}, doc="what is asked before the run, the answer, and what it was")
 
-    _esm = theme.asset("elements.js", "ask.js", "guide_steps.js", "story_card.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "ask.css", "story_card.css")]
+    _esm = ui.page_script("ask.js", "story_card.js", render="storyCard")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "ask.css", "story_card.css")]
 
     def __init__(self, guide: Guide, prediction: Prediction, on_back: Callable[[], None]) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10))
@@ -83,9 +83,8 @@ class StoryPart(Component):
     step = param.Dict(default={}, doc="as of the card")
     ask = param.Dict(default={}, doc="as of the card")
 
+    css_classes = param.List(default=["part"])
     sizing_mode = "stretch_width"
 
-    _esm = theme.asset("elements.js", "ask.js", "guide_steps.js", "story_part.js")
-    _stylesheets: ClassVar[list[str]] = [
-        theme.asset("component.css", "ask.css", "story_card.css", "story_part.css")
-    ]
+    _esm = ui.page_script("ask.js", "story_card.js", render="storyPart")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "ask.css", "story_card.css")]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from solverscope.app import theme
-from solverscope.app.menu import Menu
+from solverscope.app import ui
 from solverscope.app.stories import FREE, FREE_NAME, by_topic
+from solverscope.app.ui.menu import Menu
 
 
 class StoryMenu(Menu):
@@ -36,4 +36,4 @@ class StoryMenu(Menu):
         mark = (
             f'{current} {{ background: rgb(0 0 0 / 30%) !important; }} {current}::after {{ content: "✓"; }}'
         )
-        self.stylesheets = [theme.asset("header.css"), mark]
+        self.stylesheets = [ui.asset("story_menu.css"), mark]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
 from solverscope.app.serving.access import THEME_COOKIE
+from solverscope.app.ui.component import Component
 
 
 class ThemeToggle(Component):
     """Chooses the other of the two; the browser keeps the choice, and without one follows the system."""
 
-    _esm = theme.asset("elements.js", "theme_toggle.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
+    _esm = ui.page_script("header_buttons.js", render="themeToggle")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("header_buttons.css")]
 
 
 def wanted(cookies: Mapping[str, str]) -> str:

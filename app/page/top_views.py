@@ -1,12 +1,12 @@
-"""What stands above the tabs: two plots of every run, or a view made for the problem at hand."""
+"""The views above the tabs: two plots of every run, or a view made for the current problem."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.page.session import Session
-from solverscope.app.serving.batch import batch
+from solverscope.app.ui.batch import batch
 from solverscope.app.views import REPLACEMENTS, Convergence, ProblemView, Sparsity, View
 from solverscope.solvers import Problem
 
@@ -20,9 +20,9 @@ class TopViews:
         self._session, self._on_option = session, on_option
         self.convergence = Convergence((), session.cursor)
         self.sparsity = Sparsity((), session.cursor, beside=self.convergence)
-        self._plots = theme.column(self.convergence, self.sparsity, kind="plots")
+        self._plots = ui.column(self.convergence, self.sparsity, kind="plots")
         self._made: dict[type[ProblemView], ProblemView] = {}
-        self.view = theme.column(self._plots, kind="standing")
+        self.view = ui.column(self._plots, kind="standing")
         for view in (self.convergence, self.sparsity):
             session.show_in(view)
 
@@ -32,11 +32,11 @@ class TopViews:
         return [view for view in (self.convergence, self.sparsity, *self._made.values()) if view.visible]
 
     def show(self, problem: Problem | None) -> None:
-        """Show what suits a problem; what is there stays while the problem is not known yet."""
+        """Show the views that suit a problem; keep the present ones while the problem is not known."""
         if problem is None:
             return
         kind = next((kind for kind in REPLACEMENTS if kind.suits(problem)), None)
-        with batch():
+        with batch(models=kind is not None and kind not in self._made):
             if kind is not None and kind not in self._made:
                 self._make(kind, problem)
             elif kind is not None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from solverscope.app.papers.claims import Claim
-from solverscope.app.papers.groups import Watch
-from solverscope.app.papers.measures import DERIVED, Measure
+from solverscope.app.papers.groups import GroupWatch
+from solverscope.app.papers.measures import DERIVED_TITLES, Measure
 from solverscope.app.papers.sizes import ANY_DATA, Sizes
 from solverscope.app.sweep.spec import RUNS
 from solverscope.solvers import FIELDS
@@ -20,8 +20,8 @@ from solverscope.solvers import FIELDS
 IDS = ("yu2010", "zhong2014", "blondel2013", "mathur2006")
 #: What says how a number of a table is measured.
 MEASURING = ("field", "to", "phase", "down", "up")
-#: What a picture may have along its axes, beside fields of the record.
-ALONG = ("lam", "seconds", *DERIVED)
+#: What a picture may have along its axes, other than fields of the record.
+ALONG = ("lam", "seconds", *DERIVED_TITLES)
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Value:
 
     @classmethod
     def printed(cls, table: Mapping[str, Any]) -> Iterator[Value]:
-        """Yield the numbers of a table as the paper prints it. What stands beside its ``rows`` holds for all,
-        and with ``by`` a row has several numbers, which differ in what that names."""
+        """Yield the numbers of a table as the paper prints it. The keys next to its ``rows`` hold for all
+        rows. With ``by`` a row has several numbers, which differ in the quantity that ``by`` names."""
         shared = {name: value for name, value in table.items() if name not in ("rows", "by")}
         by = table.get("by")
         for row in table["rows"]:
@@ -55,9 +55,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Pictures of the runs: ``y`` over ``x``, one for each problem; over "lam", or with ``along_lam``, a
-    point for each run, one picture for each data set, of the CPU ``seconds`` to the gap ``to`` or of what is
-    measured at the end."""
+    """Pictures of the runs: ``y`` over ``x``, one for each problem.
+
+    Over "lam", or with ``along_lam``, there is one picture for each data set, with a point for each run. A
+    point is the CPU ``seconds`` to the gap ``to``, or a value at the end of the run.
+    """
 
     x: str
     y: str
@@ -78,11 +80,12 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A figure or a table: what it ``shows`` in the paper, and its runs here or why there are none.
+    """A figure or a table of a paper: what it ``shows`` there, and the runs that reproduce it.
 
-    ``sweep`` is a table as :meth:`solverscope.app.sweep.spec.Spec.of` takes it; ``stand_ins`` are ``runs`` of
-    it for those who have none of its data. ``here`` says how the runs depart from the paper's. ``weights``
-    says what of their weights is looked at, if anything is. ``sizes`` are those of the paper's data.
+    If nothing reproduces it, ``why_not`` gives the reason in a sentence. Else ``sweep`` is a table for
+    :meth:`solverscope.app.sweep.spec.Spec.of`. ``stand_ins`` replace the ``runs`` of that table for people
+    who lack its data. ``here`` describes how the runs depart from the paper's. ``weights`` specifies the
+    weights whose clusters are examined, if any. ``sizes`` are the sizes of the paper's data.
     """
 
     id: str
@@ -95,19 +98,23 @@ class Exhibit:
     drawings: tuple[Drawing, ...] = ()
     values: tuple[Value, ...] = ()
     claims: tuple[Claim, ...] = ()
-    weights: Watch | None = None
+    weights: GroupWatch | None = None
     sizes: Sizes = ANY_DATA
 
     @property
     def name(self) -> str:
-        """Return what the paper calls it: "Figure 6"."""
+        """Return the name of the exhibit in the paper, such as "Figure 6"."""
         kind, _, number = self.id.partition("-")
         return f"{kind.capitalize()} {number}"
 
     @classmethod
     def of(cls, table: Mapping[str, Any], sizes: Sizes | None = None) -> Exhibit:
-        """Read a table. Where it has ``each``, all runs and stand-ins are made with each of these. ``sizes``
-        are those of the paper's data; with ``any_data`` the exhibit is not about these."""
+        """Read an exhibit from a table.
+
+        If the table has ``each``, every run and stand-in is repeated with each of its entries. ``sizes`` are
+        the sizes of the paper's data. If the table sets ``any_data``, the exhibit is not about the paper's
+        data.
+        """
         given = dict(table)
         if sizes is not None:
             given["sizes"] = replace(sizes, any_data=given.pop("any_data", False))
@@ -120,7 +127,7 @@ class Exhibit:
             given["sweep"] = {**sweep, RUNS: all_of(sweep[RUNS])}
         if "weights" in given:
             watched = given["weights"]
-            given["weights"] = Watch(**{**watched, "at": tuple(watched["at"])})
+            given["weights"] = GroupWatch(**{**watched, "at": tuple(watched["at"])})
         return cls(
             stand_ins=all_of(given.pop("stand_in", ())),
             drawings=tuple(Drawing(**one) for one in given.pop("draw", ())),
@@ -136,8 +143,10 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: who wrote it and when (``cite``), its title, its figures and tables in their order, and a
-    sentence for each of its data sets that is not listed here at all (``missing``)."""
+    """A paper: its authors and year (``cite``), its title, and its figures and tables in their order.
+
+    ``missing`` has a sentence for each of its data sets that is not listed here at all.
+    """
 
     id: str
     cite: str
@@ -146,14 +155,14 @@ class Paper:
     missing: tuple[str, ...] = ()
 
     def exhibit(self, id: str) -> Exhibit:
-        """Return one of its figures and tables; ValueError that names them where there is no such."""
+        """Return a figure or table of the paper; raise ValueError, with all names, if it does not exist."""
         if id not in self.exhibits:
             raise ValueError(f"{self.id} has no {id!r}: choose one of {', '.join(self.exhibits)}, or all")
         return self.exhibits[id]
 
 
 def read(path: Path) -> Paper:
-    """Read the paper in a TOML file; ValueError that names the file where it is none."""
+    """Read the paper in a TOML file; raise ValueError, with the name of the file, if it is invalid."""
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
         tables: dict[str, dict[str, Any]] = {}
@@ -189,7 +198,7 @@ def papers() -> dict[str, Paper]:
 
 
 def paper(id: str) -> Paper:
-    """Return a paper; ValueError that names them all where there is no such."""
+    """Return a paper; raise ValueError, with the names of all papers, if it does not exist."""
     if id not in IDS:
         raise ValueError(f"there is no paper {id!r}: choose one of {', '.join(IDS)}")
     return papers()[id]

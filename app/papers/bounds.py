@@ -1,7 +1,7 @@
-"""Figures of which some are only known within bounds, and what can be said when two of them are compared.
+"""Numbers that are known exactly or within an interval, and comparisons of two of them.
 
-A run that a limit ended takes at least as long as it was given: its seconds are bounded from below, and what
-it would have found in the end is not known at all.
+A run that a limit ended would take at least its limit: its seconds are bounded from below. What it would have
+found in the end is not known at all.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """A figure that is at least ``low`` and at most ``high``: the same number twice where it was measured,
-    and infinity twice where it never comes."""
+class Interval:
+    """A number between ``low`` and ``high``, which are equal if it was measured, and both infinite if it is
+    never reached."""
 
     low: float
     high: float
 
     @classmethod
-    def exact(cls, value: float) -> Bounds:
+    def exact(cls, value: float) -> Interval:
         return cls(value, value)
 
     @classmethod
-    def at_least(cls, value: float) -> Bounds:
+    def at_least(cls, value: float) -> Interval:
         return cls(value, math.inf)
 
     @property
@@ -44,25 +44,25 @@ class Bounds:
             return f"at most {self.high:.4g}"
         return f"over {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"
 
-    def __mul__(self, factor: float) -> Bounds:
-        return Bounds(factor * self.low, factor * self.high)
+    def __mul__(self, factor: float) -> Interval:
+        return Interval(factor * self.low, factor * self.high)
 
 
 #: How figures become one, each of which grows with them.
-TOGETHER: dict[str, Callable[[list[float]], float]] = {
+AGGREGATES: dict[str, Callable[[list[float]], float]] = {
     **{"median": np.median, "mean": np.mean, "total": sum, "least": min, "most": max}
 }
 
 
-def together(how: str, values: Sequence[Bounds]) -> Bounds:
-    """Put figures together in one of the ways ``TOGETHER``: the results for both ends bound it. The median of
-    an even number is the mean of the two in the middle."""
-    low, high = (TOGETHER[how](list(ends)) for ends in zip(*((v.low, v.high) for v in values), strict=True))
-    return Bounds(float(low), float(high))
+def together(how: str, values: Sequence[Interval]) -> Interval:
+    """Put figures together in one of the ways ``AGGREGATES``: the results for both ends bound it. The median
+    of an even number is the mean of the two in the middle."""
+    low, high = (AGGREGATES[how](list(ends)) for ends in zip(*((v.low, v.high) for v in values), strict=True))
+    return Interval(float(low), float(high))
 
 
-def less(first: Bounds, second: Bounds) -> bool | None:
-    """Tell whether the first figure is smaller; None where the bounds leave it open."""
+def less(first: Interval, second: Interval) -> bool | None:
+    """Return whether the first figure is smaller; return None if the bounds leave it open."""
     if first.high < second.low:
         return True
     return False if first.low >= second.high else None

@@ -1,4 +1,4 @@
-"""What papers claim, as data: a closed vocabulary of tests, and verdicts from the runs made here."""
+"""Claims of papers as data: a closed vocabulary of tests, and verdicts from the runs made here."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from solverscope.app.papers.bounds import TOGETHER, Bounds, less, together
-from solverscope.app.papers.measures import OF_GROUPS, Case, Measure, Run, by_data, column
-from solverscope.app.settings.recipe import text_of
+from solverscope.app.papers.bounds import AGGREGATES, Interval, less, together
+from solverscope.app.papers.measures import OF_GROUPS, Case, ExhibitRun, Measure, by_data, column
+from solverscope.app.settings.arguments import text_of
 from solverscope.solvers import Trace
 
 #: What is said where a claim is about weights.
 NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
 #: What a problem says on which nobody did what the claim is about: it does not count.
-SILENT = "says nothing"
+NO_EVIDENCE = "says nothing"
 #: What stands behind the numbers of a problem, and of one on other data than the paper's.
-ENDINGS = {True: "", False: " (no)", None: " (open)", SILENT: f" ({SILENT})"}
-ELSEWHERE = {
-    SILENT: f" ({SILENT}, on other data)",
+VERDICTS = {True: "", False: " (no)", None: " (open)", NO_EVIDENCE: f" ({NO_EVIDENCE})"}
+OTHER_DATA_VERDICTS = {
+    NO_EVIDENCE: f" ({NO_EVIDENCE}, on other data)",
     True: " (yes, on other data)",
     False: " (no, on other data)",
     None: " (open, on other data)",
@@ -53,7 +53,7 @@ class Test(Protocol):
         ...
 
 
-def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str, Case, Run, Trace]]:
+def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str, Case, ExhibitRun, Trace]]:
     """Yield the runs of these labels that have iterates, each with its name and its problem."""
     for case in cases:
         for label in labels:
@@ -80,8 +80,8 @@ class Less(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.of and self.of not in TOGETHER:
-            raise ValueError(f"of = {self.of!r} is not possible: choose one of {', '.join(TOGETHER)}")
+        if self.of and self.of not in AGGREGATES:
+            raise ValueError(f"of = {self.of!r} is not possible: choose one of {', '.join(AGGREGATES)}")
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         groups = by_data(cases).items() if self.of else [(case.name, [case]) for case in cases]
@@ -92,12 +92,12 @@ class Less(Measure):
             than = self._extreme(group, self.than, best=True)
             if first is None or than is None:
                 continue
-            shown, scaled = Bounds(than.low + self.slack, than.high + self.slack), first * self.by
+            shown, scaled = Interval(than.low + self.slack, than.high + self.slack), first * self.by
             holds = less(shown, scaled) if self.more else less(scaled, shown)
             neither = math.isinf(first.low) and math.isinf(than.low)
-            yield SILENT if neither else holds, f"{name}: {first} / {than}"
+            yield NO_EVIDENCE if neither else holds, f"{name}: {first} / {than}"
 
-    def _extreme(self, group: Sequence[Case], labels: Sequence[str], *, best: bool) -> Bounds | None:
+    def _extreme(self, group: Sequence[Case], labels: Sequence[str], *, best: bool) -> Interval | None:
         """Return the best or the worst number of these runs, as far as there is one."""
         found = []
         for label in labels:
@@ -119,14 +119,16 @@ class Level(Measure):
             if len(values) < 2:
                 continue
             low, high = together("least", values), together("most", values)
-            holds = SILENT if math.isinf(low.low) else less(high, low * self.factor)
+            holds = NO_EVIDENCE if math.isinf(low.low) else less(high, low * self.factor)
             yield holds, f"{case.name}: {low} / {high}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Falls(Measure):
-    """The number of each run at the largest λ is below that at the smallest, and with ``each`` that at each λ
-    below that at the λ before; with ``rises`` above it."""
+    """A test that the number of each run is lower at the largest λ than at the smallest.
+
+    With ``each`` it must be lower at each λ than at the λ before; with ``rises`` higher instead of lower.
+    """
 
     runs: tuple[str, ...]
     rises: bool = False
@@ -179,7 +181,7 @@ class Lies(Measure):
     above: float = -math.inf
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
-        low, high = Bounds.exact(self.above), Bounds.exact(self.below)
+        low, high = Interval.exact(self.above), Interval.exact(self.below)
         for case in cases:
             for label in self.runs:
                 for value in self.known(case, [label]):
@@ -257,9 +259,12 @@ TESTS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper and the test of it, where there is one. It is seen where the test holds on at
-    least the ``share`` of the problems on the paper's data that say something, whatever those that are open
-    would say; ``data`` and ``lam``, where they are given, are those it speaks of."""
+    """A sentence of a paper and, if there is one, the test of it.
+
+    It is seen if the test holds on at least the ``share`` of the problems on the paper's data that are
+    conclusive. That must be certain whatever the open problems would show. ``data`` and ``lam``, if given,
+    are the data sets and the values of λ that the sentence speaks of.
+    """
 
     text: str
     test: Test | None = None
@@ -295,15 +300,15 @@ class Claim:
             if (not self.data or case.problem.data in self.data)
             and (not self.lam or case.problem.lam in self.lam)
         ]
-        # of the paper's data, and of others, whose numbers are told and decide nothing
+        # of the paper's data, and of others, whose numbers are reported and decide nothing
         own = [case for case in spoken_of if not case.differ]
         others = [case for case in spoken_of if case.differ]
         if others and getattr(self.test, "across", False):
             own, others = [], spoken_of
         found = list(self.test.findings(own))
-        said = [holds for holds, _ in found if holds is not SILENT]
-        numbers = tuple(said + ENDINGS[holds] for holds, said in found)
-        numbers += tuple(said + ELSEWHERE[holds] for holds, said in self.test.findings(others))
+        said = [holds for holds, _ in found if holds is not NO_EVIDENCE]
+        numbers = tuple(said + VERDICTS[holds] for holds, said in found)
+        numbers += tuple(said + OTHER_DATA_VERDICTS[holds] for holds, said in self.test.findings(others))
         differ = tuple(dict.fromkeys(case.differ for case in others if case.differ))
         if not said:
             looked_at = isinstance(self.test, Measure) and self.test.field in OF_GROUPS
@@ -323,7 +328,7 @@ class Claim:
 
 
 def _all(parts: Sequence[bool | None]) -> bool | None:
-    """Return whether all parts hold; None if those that are open decide it."""
+    """Return whether all parts hold; return None if those that are open decide it."""
     return False if False in parts else None if None in parts else True
 
 

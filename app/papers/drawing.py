@@ -1,4 +1,4 @@
-"""What came out of an exhibit's runs, to look at: pictures, the paper's numbers beside ours, verdicts."""
+"""Pictures of the runs of an exhibit, the paper's numbers next to ours, and verdicts, as HTML."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ import numpy as np
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.papers import Drawing, Exhibit, Paper, Value
-from solverscope.app.papers.bounds import Bounds, together
+from solverscope.app.papers.bounds import Interval, together
 from solverscope.app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, Verdict
-from solverscope.app.papers.measures import TITLES, Case, Measure, Run, by_data, cases, column, first_seeds
+from solverscope.app.papers.measures import (
+    TITLES,
+    Case,
+    ExhibitRun,
+    Measure,
+    by_data,
+    cases,
+    column,
+    first_seeds,
+)
 from solverscope.app.papers.sizes import SizesOf
-from solverscope.app.settings import words
+from solverscope.app.settings import wording
 from solverscope.app.views.compare.report import Section, report
 from solverscope.app.views.compare.summary import as_html
 from solverscope.solvers import FIELDS
@@ -24,17 +33,23 @@ from solverscope.solvers import FIELDS
 #: Points of a curve, at most.
 MOST_POINTS = 400
 #: Gaps and other values of logarithmic axes are drawn down to this.
-LEAST = 1e-12
+MIN_DRAWN_VALUE = 1e-12
 #: The mark and the colour of a verdict.
-MARKS = {SEEN: ("✓", "#009E73"), NOT_SEEN: ("✗", "#D55E00"), NOT_JUDGED: ("?", theme.GREY)}
+MARKS = {SEEN: ("✓", "#009E73"), NOT_SEEN: ("✗", "#D55E00"), NOT_JUDGED: ("?", ui.GREY)}
 #: Whether data are the paper's.
 MATCH = {True: "yes", False: "no: other data"}
-CLUSTERS = ("iterate", "clusters", "variance inside", "inside later", "weights that crossed over by then")
-HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "CPU s", "on the test part")
+CLUSTER_HEADS = (
+    "iterate",
+    "clusters",
+    "variance inside",
+    "inside later",
+    "weights that crossed over by then",
+)
+RUN_HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "CPU s", "on the test part")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExhibitOutcome:
     """An exhibit with what came of its runs: all its problems, and what was left out."""
 
     exhibit: Exhibit
@@ -42,7 +57,7 @@ class Outcome:
     notes: Sequence[str] = ()
 
     @classmethod
-    def of(cls, exhibit: Exhibit, runs: Sequence[Run], notes: Sequence[str] = ()) -> Outcome:
+    def of(cls, exhibit: Exhibit, runs: Sequence[ExhibitRun], notes: Sequence[str] = ()) -> ExhibitOutcome:
         return cls(exhibit, cases((run for run in runs if run.record), exhibit.sizes.differ), notes)
 
     @property
@@ -62,8 +77,8 @@ class Outcome:
             found.append(Verdict(claim, word, (f"here {here}",)))
         return found
 
-    def measured(self, value: Value) -> Bounds | None:
-        """Return what was measured here of a number of the paper."""
+    def measured(self, value: Value) -> Interval | None:
+        """Return the measurements here of a number of the paper."""
         found = (value.measure.number(case, value.run) for case in self._cases_of(value))
         numbers = [number for number in found if number is not None]
         return together(value.of, numbers) if numbers else None
@@ -80,7 +95,7 @@ class Outcome:
         ]
 
     def as_measured(self, value: Value) -> str:
-        """Return what was measured here of a number, as text."""
+        """Return the measurements here of a number of the paper, as text."""
         if (here := self.measured(value)) is None:
             return "–"
         return str(here) + (" (other data)" if self.differs(value) else "")
@@ -91,7 +106,7 @@ class Outcome:
         return self.exhibit.sizes.table(self.cases)
 
 
-def page(paper: Paper, outcomes: Sequence[Outcome]) -> str:
+def page(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
     """Return an HTML file that stands alone, with all that came out."""
     sections = [section for outcome in outcomes for section in exhibit_sections(outcome)]
     if len(outcomes) > 1:
@@ -100,18 +115,18 @@ def page(paper: Paper, outcomes: Sequence[Outcome]) -> str:
 
 
 def _not_run(paper: Paper) -> str:
-    """Say of what there are no runs, and why."""
+    """Return which exhibits have no runs, and why."""
     said = [f"{one.name}, {one.title}: {one.why_not}" for one in paper.exhibits.values() if one.why_not]
     return "".join(f"<p>{html.escape(one)}</p>" for one in [*said, *paper.missing])
 
 
-def title_of(paper: Paper, outcomes: Sequence[Outcome]) -> str:
+def title_of(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
     if len(outcomes) == 1:
         return f"{outcomes[0].exhibit.name} of {paper.cite}"
     return f"Figures and tables of {paper.cite}"
 
 
-def exhibit_sections(outcome: Outcome) -> list[Section]:
+def exhibit_sections(outcome: ExhibitOutcome) -> list[Section]:
     """Return the parts of a page on an exhibit: what it says and shows, verdicts, pictures, numbers."""
     exhibit = outcome.exhibit
     body = exhibit_as_html(exhibit, [*outcome.notes, *_about(outcome.cases)])
@@ -124,7 +139,7 @@ def exhibit_sections(outcome: Outcome) -> list[Section]:
         rows = [[value.name, f"{value.paper:g}", outcome.as_measured(value)] for value in exhibit.values]
         sections.append(Section("The paper's numbers, and ours", as_html(("", "paper", "here"), rows)))
     sections.append(
-        Section("Runs", as_html(HEADS, [_row(c, r) for c in outcome.cases for r in c.runs.values()]))
+        Section("Runs", as_html(RUN_HEADS, [_row(c, r) for c in outcome.cases for r in c.runs.values()]))
     )
     return sections
 
@@ -159,7 +174,7 @@ def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
 
 
 def _about(found: Sequence[Case]) -> list[str]:
-    """Say how well f* is known."""
+    """Return how well f* is known, a sentence each."""
     unsure = [case.unsure for case in found]
     if not unsure:
         return ["Nothing has been run."]
@@ -175,29 +190,29 @@ def _about(found: Sequence[Case]) -> list[str]:
     return [f"{told}."]
 
 
-def _row(case: Case, run: Run) -> list[str]:
+def _row(case: Case, run: ExhibitRun) -> list[str]:
     record = run.record
     gap = Measure("gap").number(case, run.label)
     metric = record.get("test_metric")
     return [
         case.name,
         run.label,
-        words.of_ending(record["status"], record)
+        wording.of_ending(record["status"], record)
         + (f" ({record['message']})" if record["status"] == "failed" else ""),
-        theme.number(record.get("objective"), 8),
+        ui.number(record.get("objective"), 8),
         _gap(gap),
-        theme.number(record.get("nnz")),
-        theme.number(record.get("iterations")),
-        theme.number(record.get("cpu_seconds"), 3),
-        theme.number(metric) + (f" ({record['metric_name']})" if metric is not None else ""),
+        ui.number(record.get("nnz")),
+        ui.number(record.get("iterations")),
+        ui.number(record.get("cpu_seconds"), 3),
+        ui.number(metric) + (f" ({record['metric_name']})" if metric is not None else ""),
     ]
 
 
-def _gap(gap: Bounds | None) -> str:
-    """Write a gap; what it is at least where f* may be lower than all that runs found."""
+def _gap(gap: Interval | None) -> str:
+    """Write a gap; write its lower bound, "or more", if f* may be below every f that the runs found."""
     if gap is None or not np.isfinite(gap.high):
-        return theme.number(None if gap is None else gap.low, 3) + ("" if gap is None else " or more")
-    return theme.number(gap.low, 3)
+        return ui.number(None if gap is None else gap.low, 3) + ("" if gap is None else " or more")
+    return ui.number(gap.low, 3)
 
 
 # pictures
@@ -213,7 +228,7 @@ def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
         drawn = ((label, draw(drawing, group, label)) for label in labels)
         curves = {label: curve for label, curve in drawn if len(curve[0])}
         if curves:
-            legend = theme.runs_legend((label, *_look(labels.index(label)), "", False) for label in curves)
+            legend = ui.runs_legend((label, *_look(labels.index(label)), "", False) for label in curves)
             sections.append(Section(name, legend, _figure(drawing, curves, labels)))
     return sections
 
@@ -225,28 +240,30 @@ def groups_of_weights(found: Sequence[Case]) -> list[Section]:
         for label, run in case.runs.items():
             if run.groups is None:
                 continue
-            fig = theme.plot("weights", x_label="iteration", y_label="β")
+            fig = ui.plot("weights", x_label="iteration", y_label="β")
             fig.background_fill_color = fig.border_fill_color = "#ffffff"
             steps = list(range(len(run.groups.W)))
             for k, members in enumerate(run.groups.lines()):
                 ys = [run.groups.W[:, j] for j in members]
-                fig.multi_line([steps] * len(ys), ys, color=theme.COLORS[k % len(theme.COLORS)])
+                fig.multi_line([steps] * len(ys), ys, color=ui.COLORS[k % len(ui.COLORS)])
             rows = [
                 [
                     str(row.t),
                     str(row.clusters),
-                    *(theme.number(x, 3) for x in (row.inside, row.later, row.crossed)),
+                    *(ui.number(x, 3) for x in (row.inside, row.later, row.crossed)),
                 ]
                 for row in run.groups.rows
             ]
             shown = sum(map(len, run.groups.lines()))
             body = f"<p>The {shown} largest weights, coloured by their last value.</p>"
-            sections.append(Section(f"{case.name}, {label}: weights", body + as_html(CLUSTERS, rows), fig))
+            sections.append(
+                Section(f"{case.name}, {label}: weights", body + as_html(CLUSTER_HEADS, rows), fig)
+            )
     return sections
 
 
 def _look(k: int) -> tuple[str, str]:
-    return theme.COLORS[k % len(theme.COLORS)], theme.dash(k)
+    return ui.COLORS[k % len(ui.COLORS)], ui.dash(k)
 
 
 def _figure(
@@ -255,12 +272,12 @@ def _figure(
     x_title = "λ" if drawing.x == "lam" else _title(drawing.x, drawing.to)
     axes = {"x_label": x_title, "y_label": _title(drawing.y, drawing.to), "log_y": drawing.log_y}
     log_x = drawing.log_x or drawing.x == "lam"
-    fig = theme.plot(f"{drawing.y}-{drawing.x}", x_axis_type="log" if log_x else "linear", **axes)
+    fig = ui.plot(f"{drawing.y}-{drawing.x}", x_axis_type="log" if log_x else "linear", **axes)
     fig.background_fill_color = fig.border_fill_color = "#ffffff"
     for label, (x, y) in curves.items():
         color, dash = _look(labels.index(label))
         source = ColumnDataSource({"x": x, "y": y})
-        theme.curve(fig, source, "y", color=color, dash=dash, width=2)
+        ui.curve(fig, source, "y", color=color, dash=dash, width=2)
         if drawing.points:
             fig.scatter("x", "y", source=source, color=color, size=6)
     return fig
@@ -288,7 +305,7 @@ def _curve(drawing: Drawing, group: Sequence[Case], label: str) -> tuple[np.ndar
     else:
         x, y = (column(case, run, name) for name in (drawing.x, drawing.y))
     if drawing.y == "gap" and drawing.log_y:
-        y = np.maximum(y, LEAST)
+        y = np.maximum(y, MIN_DRAWN_VALUE)
     return _thinned(*_drawable(drawing, x, y))
 
 

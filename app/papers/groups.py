@@ -1,4 +1,4 @@
-"""How weights move in groups: Mathur and Chakrabarti 2006, Figures 2, 3, 10 and 11.
+"""Groups of weights that move together: Mathur and Chakrabarti 2006, Figures 2, 3, 10 and 11.
 
 A sweep keeps no weights: a run whose weights are looked at is made once more, iterate by iterate.
 """
@@ -13,17 +13,20 @@ import numpy as np
 
 from solverscope.app.settings.experiment import Experiment
 from solverscope.solvers import Problem
-from solverscope.solvers.parts.clusters import crossed, kmeans, spreads
+from solverscope.solvers.curvature.clusters import crossed, kmeans, spreads
 
 #: Weights that a picture has lines of, the largest at the end, and the groups that are coloured alike.
-LINES, SHADES = 60, 6
+MAX_PICTURE_LINES, COLOR_GROUPS = 60, 6
 
 
 @dataclass(frozen=True)
-class Watch:
-    """What of the weights is looked at: clusters of some ``size`` weights by k-means on (β, Δβ), at the
-    iterates ``at`` and so many ``later``. Of a chain CRF the weights of the label ``output`` alone, and of
-    more than ``most`` the largest at the end."""
+class GroupWatch:
+    """The weights whose clusters are examined: clusters of about ``size`` weights by k-means on (β, Δβ).
+
+    They are examined at the iterates ``at``, and again ``later`` iterates after each. If the loss is a chain
+    CRF, only weights of the label ``output`` count. If they are more than ``most``, the largest at the end
+    count.
+    """
 
     size: int
     at: tuple[int, ...]
@@ -34,8 +37,11 @@ class Watch:
 
 @dataclass(frozen=True)
 class Row:
-    """The clusters at iterate ``t``: how many, the share of the variance of β that is ``inside`` them then,
-    and ``later``, and the share of the weights that have ``crossed`` over to another one by then."""
+    """The number of ``clusters`` at iterate ``t``, and how well they hold.
+
+    ``inside`` is the share of the variance of β inside them at that iterate, ``later`` the same share later
+    on. ``crossed`` is the share of the weights that have moved to another cluster by then.
+    """
 
     t: int
     clusters: int
@@ -68,11 +74,11 @@ class Groups:
 
     def lines(self) -> Iterator[np.ndarray]:
         """Yield the columns of groups of the largest weights, by their values at the end."""
-        largest = np.argsort(-np.abs(self.W[-1]))[:LINES]
-        yield from np.array_split(largest[np.argsort(self.W[-1][largest])], SHADES)
+        largest = np.argsort(-np.abs(self.W[-1]))[:MAX_PICTURE_LINES]
+        yield from np.array_split(largest[np.argsort(self.W[-1][largest])], COLOR_GROUPS)
 
 
-def groups(W: np.ndarray, watch: Watch) -> Groups:
+def groups(W: np.ndarray, watch: GroupWatch) -> Groups:
     """Find the clusters of weights W, a row an iterate."""
 
     def clusters(t: int) -> np.ndarray:
@@ -89,7 +95,7 @@ def groups(W: np.ndarray, watch: Watch) -> Groups:
     return Groups(W, tuple(rows))
 
 
-def of_run(cell: Experiment, watch: Watch, iterations: int) -> Groups:
+def of_run(cell: Experiment, watch: GroupWatch, iterations: int) -> Groups:
     """Make the run of a cell once more, as far as it came, and look at its weights."""
     from solverscope.app.sweep.cells import problem_of
 
@@ -103,7 +109,7 @@ def of_run(cell: Experiment, watch: Watch, iterations: int) -> Groups:
 
 
 def _kept(problem: Problem, output: str) -> np.ndarray | slice:
-    """Return the places of the weights of one label, or of all where it has no such label."""
+    """Return the places of the weights of one label, or of all weights if the label does not exist."""
     if output not in (names := list(problem.names.outputs)):
         return slice(None)
     emissions, _ = problem.unpack(np.arange(problem.size))

@@ -1,4 +1,4 @@
-"""What is measured on the runs of an exhibit: problems with their runs, and numbers of a run."""
+"""Measures of the runs of an exhibit: problems with their runs, and numbers of a run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from solverscope.app.papers.bounds import Bounds
+from solverscope.app.papers.bounds import Interval
 from solverscope.app.papers.groups import Groups
-from solverscope.app.settings.recipe import Recipe, text_of
-from solverscope.app.sweep.watched import Watched
+from solverscope.app.settings.arguments import text_of
+from solverscope.app.settings.recipe import Recipe
+from solverscope.app.sweep.cell_progress import CellProgress
 from solverscope.solvers import FIELDS, Trace, lower_bound, relative_gap
 from solverscope.solvers.compute.lazy import lazy
 
 #: Endings of runs that went no further by themselves; all others were cut.
-OVER = ("converged", "stalled", "unbounded")
+ENDED_STATUSES = ("converged", "stalled", "unbounded")
 #: What says how much work a run has done: the least it takes, where it was cut.
 CLOCKS = ("cpu_seconds", "wall_seconds", "passes", "iterations", "direction_steps", "epochs")
 #: What a run that was cut would have made smaller, and how small at least.
@@ -27,7 +28,7 @@ REACHED = 1e-6
 #: f* is known well enough to count the non-zeros there where it is known to this part of itself.
 SOLVED = 1e-6
 #: Numbers that are made of others, and what they are called.
-DERIVED = {
+DERIVED_TITLES = {
     "gap": "(f − f*)/|f*|",
     "density": "non-zero weights, %",
     "rows": "non-zero rows, %",
@@ -46,24 +47,24 @@ OF_GROUPS = {
     "stays": "share of the variance inside clusters some iterates later, at most",
     "crossed": "mean share of weights that cross over to another cluster",
 }
-DERIVED |= OF_GROUPS
+DERIVED_TITLES |= OF_GROUPS
 #: What a measure may read of a run, and of its problem.
 SIZES = ("n_samples", "n_features", "n_outputs", "n_params")
 MEASURED = (
-    *DERIVED,
+    *DERIVED_TITLES,
     *("objective", "violation", "dual_gap", "nnz", "nnz_rows", "iterations", "passes", "cpu_seconds"),
     *("wall_seconds", "train_metric", "test_metric", *SIZES),
 )
 #: Columns of a trace that have another name in the result of a run.
-COLUMNS = {"iterations": "iteration"}
+TRACE_COLUMNS = {"iterations": "iteration"}
 #: Columns that are to stay at what they are at f*, and up to which part of it.
 SETTLING = {"settled": ("nnz_rows", 0.1), "sparse": ("nnz", 0.1)}
 #: What nothing is known of.
-UNKNOWN = Bounds.at_least(0.0)
+UNKNOWN_INTERVAL = Interval.at_least(0.0)
 
 
 @dataclass(frozen=True)
-class Run:
+class ExhibitRun:
     """A run of an exhibit: its label, what it solved, its record, its trace, where there is one, and the
     groups of its weights, where these were looked at."""
 
@@ -74,13 +75,13 @@ class Run:
     groups: Groups | None = None
 
     @classmethod
-    def of(cls, watched: Watched) -> Run:
+    def of(cls, watched: CellProgress) -> ExhibitRun:
         return cls(watched.cell.entrant.label, watched.cell.problem, watched.record, watched.trace)
 
     @property
     def over(self) -> bool:
-        """Tell whether it ended by itself, so that more time would change nothing."""
-        return self.record.get("status") in OVER
+        """Return whether it ended by itself, so that more time would change nothing."""
+        return self.record.get("status") in ENDED_STATUSES
 
     @property
     def reached(self) -> bool:
@@ -94,23 +95,26 @@ class Run:
 
     @property
     def whole(self) -> bool:
-        """Tell whether it did all that it was to do: a number of iterations is part of an experiment, a limit
-        of seconds is not."""
+        """Return whether it did all that it was to do: a number of iterations is part of an experiment, a
+        limit of seconds is not."""
         return self.over or self.record.get("status") == "max-iter"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A problem with its runs by label, and how its data ``differ`` from those of the paper ("" where they do
-    not). f* is at most the least f that any run found (``f_star``), and at least ``f_low``."""
+    """A problem with its runs by label.
+
+    ``differ`` describes how its data differ from those of the paper, "" if they do not. f* is at most
+    ``f_star``, the least f that any run found, and at least ``f_low``.
+    """
 
     problem: Recipe
-    runs: dict[str, Run]
+    runs: dict[str, ExhibitRun]
     differ: str = ""
 
     @property
     def data(self) -> str:
-        """Return the data set with its options, whatever the seed."""
+        """Return the text of the data set with its options, without the seed."""
         return self.problem.data_text.partition(",seed=")[0]
 
     @property
@@ -134,7 +138,7 @@ class Case:
 
     @lazy
     def proved(self) -> float:
-        """Return the best lower bound of f* that a run has proved; minus infinity where none has."""
+        """Return the best lower bound of f* that a run has proved; return minus infinity if none has."""
         proved = [-math.inf]
         for run in self.runs.values():
             f, gap = run.record.get("objective"), run.record.get("dual_gap")
@@ -166,7 +170,7 @@ class Case:
         return math.isfinite(self.f_low) and relative_gap(self.f_star, self.f_low) <= SOLVED
 
     def gap_of(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what (f - f*)/|f*| is at least and at most, as well as f* is known."""
+        """Return the lower and upper bounds of (f - f*)/|f*| that follow from those of f*."""
         least = np.maximum(relative_gap(f, self.f_star), 0.0)
         if self.f_low == self.f_star:
             return least, least
@@ -175,9 +179,11 @@ class Case:
         return least, np.full_like(least, math.inf)
 
 
-def cases(runs: Iterable[Run], differ: Callable[[Run], str] = lambda run: "") -> list[Case]:
-    """Put runs on the same problem together, in their order; ``differ`` says of a run that has begun how its
-    data differ from those of the paper."""
+def cases(runs: Iterable[ExhibitRun], differ: Callable[[ExhibitRun], str] = lambda run: "") -> list[Case]:
+    """Group runs by their problem, in their order.
+
+    ``differ`` describes how the data of a run that has begun differ from those of the paper.
+    """
     found: dict[str, Case] = {}
     differs: dict[str, str] = {}
     for run in runs:
@@ -189,7 +195,7 @@ def cases(runs: Iterable[Run], differ: Callable[[Run], str] = lambda run: "") ->
 
 
 def by_data(found: Iterable[Case]) -> dict[str, list[Case]]:
-    """Put problems on the same data together, whatever their loss, penalty and λ; by the data's name."""
+    """Group problems by the name of their data; loss, penalty and λ are ignored."""
     groups: dict[str, list[Case]] = {}
     for case in found:
         groups.setdefault(case.problem.data_text, []).append(case)
@@ -206,9 +212,11 @@ def first_seeds(found: Iterable[Case]) -> list[Case]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a run: a ``field`` of its record, at the end, or where its gap first was at most ``to``, f
-    at most the part ``down`` of f at the start, or the test metric at least ``up``; of iterates of one
-    ``phase`` alone where that is given."""
+    """A number of a run: a ``field`` of its record, at the end or at the first iterate that reaches a target.
+
+    The target is one of three: a gap of at most ``to``, f at most the part ``down`` of f at the start, or a
+    test metric of at least ``up``. With ``phase``, only the iterates of that phase count.
+    """
 
     field: str = "cpu_seconds"
     to: float | None = None
@@ -229,15 +237,15 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """Return what is measured in a few words."""
-        name = DERIVED.get(self.field) or TITLES.get(self.field) or self.field.replace("_", " ")
+        """Describe the measured quantity in a few words."""
+        name = DERIVED_TITLES.get(self.field) or TITLES.get(self.field) or self.field.replace("_", " ")
         name += f", phase {self.phase}" if self.phase else ""
         name += f", to a gap of {self.to:g}" if self.to is not None else ""
         name += f", to {self.down:g} of f at the start" if self.down is not None else ""
         return name + (f", to {self.up:g} on the test part" if self.up is not None else "")
 
-    def number(self, case: Case, label: str) -> Bounds | None:
-        """Return the number for a run of a problem; None where there is no such run, or it does not know."""
+    def number(self, case: Case, label: str) -> Interval | None:
+        """Return the number for a run of a problem; return None if the run is missing or lacks the number."""
         run = case.runs.get(label)
         if run is None or not run.record:
             return None
@@ -245,11 +253,11 @@ class Measure:
             return self._at_end(case, run)
         return self._on_the_way(case, run)
 
-    def known(self, case: Case, labels: Iterable[str]) -> list[Bounds]:
+    def known(self, case: Case, labels: Iterable[str]) -> list[Interval]:
         """Return the numbers of these runs, as far as they are known."""
         return [value for label in labels if (value := self.number(case, label)) is not None]
 
-    def _at_end(self, case: Case, run: Run) -> Bounds | None:
+    def _at_end(self, case: Case, run: ExhibitRun) -> Interval | None:
         record = run.record
         problem = record.get("problem") or {}
         match self.field:
@@ -257,7 +265,7 @@ class Measure:
                 if (f := record.get("objective")) is None:
                     return _not_begun(run)
                 least, most = map(float, case.gap_of(np.float64(f)))
-                return Bounds(least if run.whole else 0.0, most)
+                return Interval(least if run.whole else 0.0, most)
             case "density":
                 value = _share(record.get("nnz"), problem.get("n_params"))
             case "rows":
@@ -287,14 +295,14 @@ class Measure:
         if value is None:
             return _not_begun(run)
         if not run.whole and self.field in CLOCKS:
-            return Bounds.at_least(float(value))
+            return Interval.at_least(float(value))
         if not run.whole and self.field in FALLING:  # what it had, it would have made smaller
-            return Bounds(FALLING[self.field], float(value))
+            return Interval(FALLING[self.field], float(value))
         if not run.whole and self.field not in SIZES:
-            return UNKNOWN
-        return Bounds.exact(float(value))
+            return UNKNOWN_INTERVAL
+        return Interval.exact(float(value))
 
-    def _on_the_way(self, case: Case, run: Run) -> Bounds | None:
+    def _on_the_way(self, case: Case, run: ExhibitRun) -> Interval | None:
         trace = run.trace
         if trace is None or not len(trace):
             return _not_begun(run)
@@ -302,15 +310,15 @@ class Measure:
         if self.phase:
             inside = np.array([phase == self.phase for phase in trace.phase])
             clock = np.cumsum(np.where(inside, np.diff(clock, prepend=0.0), 0.0))
-        late = Bounds.exact(math.inf) if run.over else Bounds.at_least(float(clock[-1]))
+        late = Interval.exact(math.inf) if run.over else Interval.at_least(float(clock[-1]))
         if self.up is not None:
             there = [iteration for iteration, _, value in trace.test_metric if value >= self.up]
-            return Bounds.exact(float(clock[trace.iteration >= there[0]][0])) if there else late
+            return Interval.exact(float(clock[trace.iteration >= there[0]][0])) if there else late
         if self.down is not None:
             there = np.flatnonzero(trace.objective <= self.down * trace.objective[0])
-            return Bounds.exact(float(clock[there[0]])) if there.size else late
+            return Interval.exact(float(clock[there[0]])) if there.size else late
         if self.to is None:
-            return Bounds.exact(float(clock[-1])) if run.whole else Bounds.at_least(float(clock[-1]))
+            return Interval.exact(float(clock[-1])) if run.whole else Interval.at_least(float(clock[-1]))
         there = np.flatnonzero(relative_gap(trace.objective, case.f_star) <= self.to)
         if not there.size:
             return late
@@ -318,7 +326,7 @@ class Measure:
         sure = np.flatnonzero(case.gap_of(trace.objective)[1] <= self.to)
         if sure.size and sure[0] == 0:  # as papers draw no point where the start is as good as optimal
             return None
-        return Bounds(float(clock[there[0]]), float(clock[sure[0]]) if sure.size else math.inf)
+        return Interval(float(clock[there[0]]), float(clock[sure[0]]) if sure.size else math.inf)
 
 
 #: What fields of a record are called, where their names do not say it.
@@ -334,43 +342,46 @@ TITLES = {
 }
 
 
-def _not_begun(run: Run) -> Bounds | None:
-    """Return what is known of a run without iterates: that it had no time; None where it failed."""
-    return Bounds.at_least(0.0) if run.record["status"] == "stopped" else None
+def _not_begun(run: ExhibitRun) -> Interval | None:
+    """Return the bounds for a run without iterates, which had no time; return None if it failed."""
+    return Interval.at_least(0.0) if run.record["status"] == "stopped" else None
 
 
 def _since(
     case: Case,
-    run: Run,
+    run: ExhibitRun,
     field: str,
     share: float,
     seconds: Sequence[float] = (),
     values: Sequence[float] = (),
-) -> Bounds | None:
-    """Return the CPU seconds from which on values of a run stay within a share of what ``field`` is at f*, as
-    long as a run has come there."""
+) -> Interval | None:
+    """Return the CPU seconds from which on values of a run stay within a share of their value at f*.
+
+    That value is the ``field`` of the best run. If a run has not come there, the seconds are inf if it is
+    over, else bounded from below.
+    """
     ends = [one.record for one in case.runs.values() if one.record.get("objective") is not None]
     if not len(values) or not ends:
         return _not_begun(run)
     if not case.solved:
-        return UNKNOWN
+        return UNKNOWN_INTERVAL
     goal = min(ends, key=lambda record: record["objective"])[field]
     off = np.flatnonzero(np.abs(np.asarray(values, dtype=float) - goal) > share * abs(goal))
     if off.size and off[-1] == len(values) - 1:
-        return Bounds.exact(math.inf) if run.over else Bounds.at_least(float(seconds[-1]))
-    return Bounds.exact(float(seconds[off[-1] + 1]) if off.size else 0.0)
+        return Interval.exact(math.inf) if run.over else Interval.at_least(float(seconds[-1]))
+    return Interval.exact(float(seconds[off[-1] + 1]) if off.size else 0.0)
 
 
-def _of_all(run: Run, field: str) -> Bounds | None:
+def _of_all(run: ExhibitRun, field: str) -> Interval | None:
     """Return a mean over all iterates of a run; nothing is known of that where it was cut."""
     trace = run.trace
     if trace is None or len(trace) < 2:
         return _not_begun(run)
     if not run.whole:
-        return UNKNOWN
+        return UNKNOWN_INTERVAL
     steps = float(trace.iteration[-1] - trace.iteration[0])
     value = float(trace.cpu_seconds[-1]) / steps if field == "pace" else float(np.mean(trace.nnz))
-    return Bounds.exact(value)
+    return Interval.exact(value)
 
 
 def _share(part: float | None, whole: float | None) -> float | None:
@@ -382,8 +393,8 @@ def _steps(trace: Trace) -> np.ndarray:
     return np.maximum(np.asarray(trace.inner_iterations, dtype=float), 0.0)
 
 
-def column(case: Case, run: Run, name: str) -> np.ndarray:
-    """Return a field of a trace, or what is made of it, over its rows; nan where it is not known."""
+def column(case: Case, run: ExhibitRun, name: str) -> np.ndarray:
+    """Return a field of a trace, or a quantity derived from it, per row; unknown values are nan."""
     trace = run.trace
     assert trace is not None  # it has iterates
     if name == "gap":
@@ -395,6 +406,6 @@ def column(case: Case, run: Run, name: str) -> np.ndarray:
         return np.cumsum(_steps(trace))
     if name == "epochs":
         return np.maximum.accumulate(np.nan_to_num(1.0 + column(case, run, "epoch")))
-    name = COLUMNS.get(name, name)
+    name = TRACE_COLUMNS.get(name, name)
     values = np.asarray(trace[name], dtype=float)
     return np.where(values == FIELDS[name].unknown, np.nan, values)

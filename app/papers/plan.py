@@ -1,4 +1,4 @@
-"""From figures and tables to a sweep: what is at hand, and how a budget of time is shared."""
+"""The sweep that reruns figures and tables: the data that are available, and shares of a time budget."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEFORE = 20.0
 
 
 @dataclass(frozen=True)
-class Layout:
+class SweepLayout:
     """An exhibit as it can be run here: a table as :meth:`.spec.Spec.of` takes it (None: not at all), why
     each of its data sets that is left out cannot be used, and whether others ``stand_in`` for them."""
 
@@ -37,24 +37,24 @@ class Layout:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say all of it, a sentence each."""
+        """Return all notes, a sentence each."""
         said = [f"{id} is left out: {reason}." for id, reason in self.absent.items()]
         if self.stand_in:
             said.append(f"{', '.join(self.data)} stands in for the paper's data.")
         return tuple(said)
 
 
-def layout(exhibit: Exhibit) -> Layout:
-    """Leave out the data sets that are not at hand."""
+def layout(exhibit: Exhibit) -> SweepLayout:
+    """Leave out the data sets that are not available."""
     if exhibit.sweep is None:
-        return Layout(None, {})
+        return SweepLayout(None, {})
     shared = {name: value for name, value in exhibit.sweep.items() if name not in (RUNS, "data")}
     absent: dict[str, str] = {}
     own = {"data": exhibit.sweep["data"]} if "data" in exhibit.sweep else {}
     runs = list(_at_hand([{**own, **run} for run in exhibit.sweep.get(RUNS, ({},))], absent))
     stand_ins = [] if runs else list(_at_hand(exhibit.stand_ins, {}))
     found = runs or stand_ins
-    return Layout({**shared, RUNS: found} if found else None, absent, bool(stand_ins))
+    return SweepLayout({**shared, RUNS: found} if found else None, absent, bool(stand_ins))
 
 
 def _at_hand(runs: Sequence[Mapping[str, Any]], absent: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -82,7 +82,7 @@ class Plan:
 
 
 def plan(name: str, exhibits: Sequence[Exhibit], seconds: float, slots: int) -> Plan:
-    """Lay out exhibits as one sweep that takes at most so many seconds, ``slots`` runs at a time. Raises
+    """Plan exhibits as one sweep that takes at most so many seconds, ``slots`` runs at a time. Raises
     ValueError, one sentence, where none of them can be run."""
     layouts = {exhibit.id: layout(exhibit) for exhibit in exhibits}
     tables = {id: found.table for id, found in layouts.items() if found.table is not None}
@@ -98,7 +98,7 @@ def plan(name: str, exhibits: Sequence[Exhibit], seconds: float, slots: int) -> 
     return Plan(spec, keys, {id: found.notes for id, found in layouts.items()})
 
 
-def _nothing(exhibits: Sequence[Exhibit], layouts: Mapping[str, Layout]) -> str:
+def _nothing(exhibits: Sequence[Exhibit], layouts: Mapping[str, SweepLayout]) -> str:
     if len(exhibits) > 1:
         return "none of these figures and tables can be run here"
     (exhibit,) = exhibits

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from solverscope.app.papers.measures import Case, Run
+from solverscope.app.papers.measures import Case, ExhibitRun
 from solverscope.app.settings.recipe import Recipe
 from solverscope.app.sweep.spec import apart
 
@@ -19,7 +19,7 @@ RECORDED = {"n": "n_samples", "d": "n_features", "classes": "n_outputs"}
 
 
 @dataclass(frozen=True)
-class Size:
+class DataSize:
     """Training instances, features and classes, as far as they are known. With ``about`` they are rounded to
     the first digit."""
 
@@ -29,15 +29,15 @@ class Size:
     about: bool = False
 
     @classmethod
-    def of_run(cls, run: Run) -> Size:
-        """Return what the record of a run says of its data."""
+    def of_run(cls, run: ExhibitRun) -> DataSize:
+        """Return the size of a run's data from its record."""
         problem = run.record.get("problem") or {}
         found = {part: problem.get(name) for part, name in RECORDED.items()}
         if found["classes"] is not None:
             found["classes"] = max(found["classes"], 2)  # two classes have one output
         return cls(**found)
 
-    def differs(self, here: Size) -> str:
+    def differs(self, here: DataSize) -> str:
         """List the parts in which ``here`` differs by more than a tenth; "" if none does."""
         said = []
         for part, name in PARTS.items():
@@ -51,7 +51,7 @@ class Size:
         rounded = 0.5 * 10.0 ** math.floor(math.log10(wanted)) if self.about else 0.0
         return TENTH * wanted + rounded
 
-    def only(self, other: Size) -> Size:
+    def only(self, other: DataSize) -> DataSize:
         """Return the parts that ``other`` has as well."""
         return replace(self, **{part: None for part in PARTS if getattr(other, part) is None})
 
@@ -65,8 +65,8 @@ class SizesOf(NamedTuple):
     """The sizes of a data set here and in the paper (None: it has no such data), and whether they agree."""
 
     data: str
-    here: Size
-    paper: Size | None
+    here: DataSize
+    paper: DataSize | None
     same: bool
 
 
@@ -75,15 +75,18 @@ class Sizes:
     """The sizes of the data of a paper, by the text of a data set. ``any_data``: the exhibit is not about
     data of the paper's."""
 
-    known: Mapping[str, Size]
+    known: Mapping[str, DataSize]
     any_data: bool = False
 
     @classmethod
     def of(cls, table: Mapping[str, Mapping[str, Any]]) -> Sizes:
-        return cls({text: Size(**size) for text, size in table.items()})
+        return cls({text: DataSize(**size) for text, size in table.items()})
 
-    def of_data(self, recipe: Recipe) -> Size | None:
-        """Return the paper's size of a data set: that of the most options; None where it has no such data."""
+    def of_data(self, recipe: Recipe) -> DataSize | None:
+        """Return the paper's size of a data set; return None if the paper lacks the data.
+
+        If several entries match, the one with the most options counts.
+        """
         options = {name: str(value) for name, value in recipe.options.items()}
         fitting = []
         for text, size in self.known.items():
@@ -92,14 +95,14 @@ class Sizes:
                 fitting.append((len(wanted), size))
         return max(fitting, key=lambda one: one[0])[1] if fitting else None
 
-    def differ(self, run: Run) -> str:
+    def differ(self, run: ExhibitRun) -> str:
         """Describe how the data of a run differ from the paper's; "" if they do not."""
         if self.any_data:
             return ""
         size = self.of_data(run.problem)
         if size is None:
             return f"{run.problem.data} is not the paper's"
-        said = size.differs(Size.of_run(run))
+        said = size.differs(DataSize.of_run(run))
         return f"{run.problem.data} has {said}" if said else ""
 
     def table(self, cases: Sequence[Case]) -> list[SizesOf]:
@@ -107,7 +110,7 @@ class Sizes:
         rows = {}
         for case in cases:
             for run in case.runs.values():
-                here = Size.of_run(run)
+                here = DataSize.of_run(run)
                 if here.n is not None or here.d is not None:
                     paper = self.of_data(case.problem)
                     here = here if paper is None else here.only(paper)

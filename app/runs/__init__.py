@@ -1,1 +1,1 @@
-"""Runs off the page's thread: the pool, problems that are kept, reference solutions."""
+"""Runs outside the page's thread: the pool, the cache of problems, reference solutions, the history."""

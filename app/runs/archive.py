@@ -1,4 +1,4 @@
-"""The tables of runs: in a SQLite file that outlives servers, or in memory."""
+"""The database of runs: a SQLite file that outlives servers, or in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from solverscope.app.owner import Owner, this
+from solverscope.app.files.process_lock import ProcessIdentity, current_process
 from solverscope.app.runs.packing import (
     pack_observations,
     pack_rows,
@@ -24,77 +24,85 @@ from solverscope.app.runs.packing import (
 )
 from solverscope.datasets.store import home
 from solverscope.solvers import Trace
-from solverscope.solvers.runs.atomic_files import why_not_written
-from solverscope.solvers.runs.records import (
+from solverscope.solvers.compute.atomic_files import why_not_written
+from solverscope.solvers.traces.records import (
     COUNT,
     COUNT_OR_NULL,
     FLAG,
-    INFO,
+    INFO_KINDS,
     MOMENT,
     NUMBER_OR_NULL,
-    RESULT,
+    RESULT_KINDS,
     TEXT,
-    Kind,
-    Unfit,
+    FieldKind,
+    InvalidRecord,
     checked,
 )
-from solverscope.solvers.runs.trace import plain
+from solverscope.solvers.traces.trace import plain
 
-#: Statements that take a database from version k, where they stand at place k, to the next one.
+#: Statements that migrate a database from version k, their index, to the next one.
 MIGRATIONS = tuple(
     tuple(path.read_text(encoding="utf-8").strip().removesuffix(";").split(";\n"))
     for path in sorted(Path(__file__).with_name("migrations").glob("*.sql"))
 )
-INTERRUPTED = "interrupted"
-#: State of an entry that says something else than this program writes.
-DAMAGED = "damaged"
-#: Bytes of weights that are kept of a run, at most; a run with more of them is kept without.
-MOST_WEIGHTS = 4 << 20
-#: Seconds for which a run that was deleted can be put back.
-REGRET = 3600.0
-#: Seconds to wait for another process that has the database.
-PATIENCE = 5.0
-#: Pages of the file that are given back at a time.
-PAGES = 2000
-#: Letters of a name.
-MOST_LETTERS = 80
+INTERRUPTED_STATE = "interrupted"
+#: State of an entry that this program cannot have written.
+DAMAGED_STATE = "damaged"
+#: Bytes of a run's weights that are kept, at most; larger ones are left out.
+MAX_WEIGHT_BYTES = 4 << 20
+#: Seconds for which a deleted run can be restored.
+RESTORE_SECONDS = 3600.0
+#: Seconds to wait while another process has locked the database.
+LOCK_TIMEOUT = 5.0
+#: Pages of the file that are released at a time.
+VACUUM_PAGES = 2000
+#: Characters of a name.
+MAX_ENTRY_NAME_LENGTH = 80
 
 
-def _json(kinds: Mapping[str, Kind]) -> Kind:
+def _json(kinds: Mapping[str, FieldKind]) -> FieldKind:
     # numbers that are not finite are not known
-    return Kind("a record", lambda text: checked(json.loads(text, parse_constant=lambda _: None), kinds))
+    return FieldKind("a record", lambda text: checked(json.loads(text, parse_constant=lambda _: None), kinds))
 
 
-#: What the list of runs is read from.
-ENTRY = {
-    **{"id": COUNT, "name": TEXT, "label": TEXT, "solver": TEXT, "setting": TEXT, "about": _json(INFO)},
+#: Columns that the list of runs is read from, and what each holds.
+ENTRY_KINDS = {
+    **{"id": COUNT, "name": TEXT, "label": TEXT, "solver": TEXT, "setting": TEXT, "about": _json(INFO_KINDS)},
     **{"started": MOMENT, "state": TEXT, "message": TEXT, "iterations": COUNT_OR_NULL},
-    **{"objective": NUMBER_OR_NULL, "result": _json(RESULT), "alive": FLAG, "pinned": FLAG},
+    **{"objective": NUMBER_OR_NULL, "result": _json(RESULT_KINDS), "alive": FLAG, "pinned": FLAG},
 }
-#: What goes wrong where bytes are no packed rows, weights or observations.
-_BROKEN = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RecursionError)
+#: Errors of bytes that are no packed rows, weights or observations.
+_UNPACKING_ERRORS = (
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AttributeError,
+    MemoryError,
+    RecursionError,
+)
 
 
-class Newer(Exception):
-    """The database was written by a later version of this program."""
+class NewerVersionError(Exception):
+    """The error that the database was written by a later version of this program."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What is kept: finished runs, and bytes of all of them; pinned ones count, and stay."""
+class ArchiveLimits:
+    """Limits on the number of finished runs, and on their bytes in all. Pinned runs count, but stay."""
 
     runs: int
     nbytes: int
 
 
-#: What is kept in the file, and of one session of a server for the public, in memory.
-LASTING = Limits(runs=1000, nbytes=512 << 20)
-PASSING = Limits(runs=50, nbytes=16 << 20)
+#: Limits of the file, and of one session of a public server, which is kept in memory.
+PERSISTENT_LIMITS = ArchiveLimits(runs=1000, nbytes=512 << 20)
+SESSION_LIMITS = ArchiveLimits(runs=50, nbytes=16 << 20)
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What the list of runs says of one: all but its iterates and weights."""
+class ArchivedRun:
+    """The entry of a run in the list: all but its iterates and weights."""
 
     id: int
     name: str = ""
@@ -103,31 +111,33 @@ class Kept:
     setting: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
     started: float = 0.0
-    state: str = DAMAGED
+    state: str = DAMAGED_STATE
     message: str = ""
     iterations: int | None = None
     objective: float | None = None
     result: Mapping[str, Any] = field(default_factory=dict)
     alive: bool = False
     pinned: bool = False
-    #: what is wrong with an entry that cannot be read, in a sentence; of that the rest is known
+    #: Why the entry cannot be read, in a sentence; empty if it can.
     damage: str = ""
 
     @property
     def title(self) -> str:
-        """Return what it is called where others stand beside it."""
+        """Return its name among others."""
         return f"{self.name or self.label or 'run'} #{self.id}"
 
 
 class Archive:
-    """A connection, used by one thread. Raises sqlite3.Error, OSError or :class:`Newer` where the file
-    cannot be used."""
+    """A connection, used by one thread.
 
-    def __init__(self, path: Path | None, limits: Limits) -> None:
+    Raises sqlite3.Error, OSError or :class:`NewerVersionError` if the file cannot be used.
+    """
+
+    def __init__(self, path: Path | None, limits: ArchiveLimits) -> None:
         self.limits = limits
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-        self.db = sqlite3.connect(path or ":memory:", timeout=PATIENCE, isolation_level=None)
+        self.db = sqlite3.connect(path or ":memory:", timeout=LOCK_TIMEOUT, isolation_level=None)
         try:
             self._open()
         except BaseException:
@@ -135,30 +145,30 @@ class Archive:
             raise
 
     def _open(self) -> None:
-        self.db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: what is deleted is given back
+        self.db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: deleted pages are released
         self._patiently("PRAGMA journal_mode = WAL")
         for setting in ("synchronous = NORMAL", "foreign_keys = ON", f"journal_size_limit = {8 << 20}"):
             self.db.execute(f"PRAGMA {setting}")
         with self.transaction():
             (version,) = self.db.execute("PRAGMA user_version").fetchone()
             if version > len(MIGRATIONS):
-                raise Newer
+                raise NewerVersionError
             for statements in MIGRATIONS[version:]:
                 for statement in statements:
                     self.db.execute(statement)
             self.db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-            self.db.execute("DELETE FROM runs WHERE deleted < ?", (time.time() - REGRET,))
+            self.db.execute("DELETE FROM runs WHERE deleted < ?", (time.time() - RESTORE_SECONDS,))
         self.find_interrupted()
 
     def _patiently(self, statement: str) -> None:
-        """Execute what does not wait by itself while another process opens the same new file."""
-        until = time.monotonic() + PATIENCE
+        """Execute a statement that does not wait by itself while another process opens the same new file."""
+        until = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
                 self.db.execute(statement)
                 return
             except sqlite3.OperationalError as error:
-                if not busy(error) or time.monotonic() > until:
+                if not is_busy(error) or time.monotonic() > until:
                     raise
                 time.sleep(0.02)
 
@@ -167,7 +177,7 @@ class Archive:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Do all of the block, or nothing."""
+        """Commit all of the block, or nothing."""
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
             yield
@@ -175,10 +185,12 @@ class Archive:
     # written while a run is at work
 
     def begin(self, trace: Trace, started: float, setting: str = "") -> int:
-        """Enter a run of this process, and return its number; ``setting`` is the address that leads back to
-        it."""
-        owner, info, now = this(), trace.info, time.time()
-        columns = {"label": info.label, "solver": info.solver, "setting": setting, "about": about(trace)}
+        """Enter a run of this process, and return its number.
+
+        ``setting`` is the address that leads back to it.
+        """
+        owner, info, now = current_process(), trace.info, time.time()
+        columns = {"label": info.label, "solver": info.solver, "setting": setting, "about": info_json(trace)}
         columns |= {"started": started, "state": trace.status, "alive": 1, "heartbeat": now}
         columns |= {"pid": owner.pid, "place": owner.place, "began": owner.began}
         places = ", ".join("?" * len(columns))
@@ -189,7 +201,7 @@ class Archive:
         return entered.lastrowid
 
     def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:
-        """Add rows of a trace from place ``first`` on, in place of those that were there."""
+        """Write rows of a trace from index ``first`` on, and replace those that were there."""
         block = pack_rows(rows)
         (gone,) = self.db.execute(
             "SELECT coalesce(sum(length(rows)), 0) FROM blocks WHERE run = ? AND first >= ?", (id, first)
@@ -202,16 +214,16 @@ class Archive:
         """Write how far a run is, and that its process is alive."""
         last = plain(trace.last)
         reached = {"iterations": last.get("iteration"), "objective": last.get("objective")}
-        self._set([id], alive=1, heartbeat=time.time(), state=trace.status, about=about(trace), **reached)
+        self._set([id], alive=1, heartbeat=time.time(), state=trace.status, about=info_json(trace), **reached)
 
     def end(self, id: int, trace: Trace, state: str | None = None) -> None:
-        """Write how a run ended, all its rows as one block, its weights, and what was observed of it."""
+        """Write how a run ended, all its rows as one block, its weights and its observations."""
         rows, _, _ = trace.since(None)
         if len(rows["iteration"]):
             self.add(id, rows, 0)
         self.note(id, trace)
         weights = None if trace.w is None else pack_weights(trace.w)
-        if weights is not None and len(weights) > MOST_WEIGHTS:
+        if weights is not None and len(weights) > MAX_WEIGHT_BYTES:
             weights = None
         observations = pack_observations(trace.probes)
         self._set([id], alive=0, state=state or trace.status, message=trace.message)
@@ -237,17 +249,20 @@ class Archive:
         return id
 
     def find_interrupted(self) -> None:
-        """Mark the runs whose process has ended without saying how they did."""
+        """Mark the runs whose server process ended before the run did."""
         alive = self.db.execute(
             "SELECT id, pid, place, began, CAST(heartbeat AS REAL) FROM runs WHERE alive"
         ).fetchall()
-        gone = [id for id, *owner, beat in alive if Owner(*owner).gone(time.time() - beat)]
+        gone = [id for id, *owner, beat in alive if ProcessIdentity(*owner).gone(time.time() - beat)]
         if gone:
-            self._change(gone, alive=0, state=INTERRUPTED, message="the server ended while it ran")
+            self._change(gone, alive=0, state=INTERRUPTED_STATE, message="the server ended while it ran")
 
     def prune(self) -> None:
-        """Delete runs that are over and not pinned, as many as are beyond the limits: those first that were
-        taken out of the list, then the oldest."""
+        """Delete finished runs until the archive is within its limits.
+
+        Runs that were taken out of the list are deleted first, even pinned ones. The oldest runs in the list
+        come next; pinned ones among them are kept.
+        """
         sizes = self.db.execute(
             "SELECT id, CAST(bytes AS INTEGER), alive OR (pinned AND deleted IS NULL) FROM runs "
             "ORDER BY 3 DESC, deleted IS NOT NULL, id DESC"
@@ -262,40 +277,43 @@ class Archive:
         self.db.executemany("DELETE FROM runs WHERE id = ?", excess)
 
     def give_back(self) -> None:
-        """Return room that deleted runs took to the system, a little at a time."""
-        self.db.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
+        """Release the disk space of deleted runs to the system, a little at a time."""
+        self.db.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
 
     # read and changed by people
 
-    def runs(self) -> list[Kept]:
+    def runs(self) -> list[ArchivedRun]:
         """List the runs, pinned ones first, then the newest."""
         self.find_interrupted()
         return self._listed("ORDER BY pinned DESC, started DESC, id DESC")
 
-    def run(self, id: int) -> Kept:
-        """Return what the list says of one run. Raises ValueError, one sentence, where there is
-        none, or none any more."""
+    def run(self, id: int) -> ArchivedRun:
+        """Return the entry of a run; raise ValueError, one sentence, if there is none."""
         found = self._listed("AND id = ?", id)
         if not found:
             raise ValueError(f"there is no run {id}: see `solverscope runs`")
         return found[0]
 
-    def _listed(self, which: str, *values: int) -> list[Kept]:
-        rows = self.db.execute(f"SELECT {', '.join(ENTRY)} FROM runs WHERE deleted IS NULL {which}", values)
+    def _listed(self, which: str, *values: int) -> list[ArchivedRun]:
+        rows = self.db.execute(
+            f"SELECT {', '.join(ENTRY_KINDS)} FROM runs WHERE deleted IS NULL {which}", values
+        )
         return [_kept(row) for row in rows]
 
     def trace(self, id: int) -> Trace:
-        """Return a run as it was, up to its last row that was written. Raises ValueError, one sentence, for
-        one that is not there, or cannot be read."""
+        """Return the trace of a run, up to the last row that was written.
+
+        Raises ValueError, one sentence, if the run is not there or cannot be read.
+        """
         kept = self.run(id)
         if kept.damage:
             raise ValueError(kept.damage)
         try:
             return self._trace(kept)
-        except _BROKEN:
+        except _UNPACKING_ERRORS:
             raise ValueError(_damage(id, "has rows or weights that cannot be unpacked")) from None
 
-    def _trace(self, kept: Kept) -> Trace:
+    def _trace(self, kept: ArchivedRun) -> Trace:
         id = kept.id
         blocks = self.db.execute("SELECT rows FROM blocks WHERE run = ? ORDER BY first", (id,)).fetchall()
         weights, metrics, observations = self.db.execute(
@@ -312,11 +330,11 @@ class Archive:
         return trace
 
     def rename(self, id: int, name: str) -> None:
-        """Give a run a name; an empty one is that of its solver."""
-        self._change([id], name=" ".join(name.split())[:MOST_LETTERS])
+        """Name a run; with an empty name it is called as its solver."""
+        self._change([id], name=" ".join(name.split())[:MAX_ENTRY_NAME_LENGTH])
 
     def pin(self, id: int, pinned: bool) -> None:
-        """Keep a run forever, or stop doing so."""
+        """Keep a run beyond the limits, or no longer."""
         self._change([id], pinned=int(pinned))
 
     def delete(self, ids: Sequence[int]) -> None:
@@ -324,7 +342,7 @@ class Archive:
         self._change(ids, deleted=time.time())
 
     def restore(self, ids: Sequence[int]) -> None:
-        """Put runs that were deleted back."""
+        """Put deleted runs back."""
         self._change(ids, deleted=None)
 
     def _change(self, ids: Iterable[int], **columns: Any) -> None:
@@ -332,44 +350,44 @@ class Archive:
             self._set(ids, **columns)
 
 
-def place() -> Path:
-    """Return where the runs are kept that outlive servers."""
+def default_path() -> Path:
+    """Return the path of the file that outlives servers."""
     return home() / "runs.sqlite"
 
 
-def about(trace: Trace) -> str:
-    """Return what stands about a run, as JSON: all of its setting but what it is called."""
+def info_json(trace: Trace) -> str:
+    """Return a run's info as JSON, without label and solver."""
     kept = {k: v for k, v in trace.info.record().items() if k not in ("label", "solver")}
     return json.dumps(kept, default=str)
 
 
-def _kept(row: Sequence[Any]) -> Kept:
+def _kept(row: Sequence[Any]) -> ArchivedRun:
     known, wrong = {}, []
-    for name, value in zip(ENTRY, row, strict=True):
+    for name, value in zip(ENTRY_KINDS, row, strict=True):
         try:
-            known |= checked({name: value}, ENTRY)
-        except Unfit as error:
+            known |= checked({name: value}, ENTRY_KINDS)
+        except InvalidRecord as error:
             wrong.append(str(error))
     if wrong:
         damage = _damage(known["id"], wrong[0])
-        known |= {"state": DAMAGED, "message": damage, "damage": damage}
-    return Kept(**known)
+        known |= {"state": DAMAGED_STATE, "message": damage, "damage": damage}
+    return ArchivedRun(**known)
 
 
 def _damage(id: int, what: str) -> str:
     return f"run {id} of the history is damaged, its entry {what}: delete it in the page's tab Runs"
 
 
-def busy(error: sqlite3.Error) -> bool:
-    """Tell whether another process has the database now, which passes."""
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether another process has locked the database for now."""
     return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def trouble(error: sqlite3.Error | OSError | Newer, path: Path | None) -> tuple[str, str]:
-    """Say that the archive at ``path`` cannot be used, and what to do about it."""
+def explain(error: sqlite3.Error | OSError | NewerVersionError, path: Path | None) -> tuple[str, str]:
+    """Return why the archive at ``path`` cannot be used, and the remedy."""
     where = f"the history of runs, {path}," if path is not None else "the history of runs"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
-    if isinstance(error, Newer):
+    if isinstance(error, NewerVersionError):
         return f"{where} is from a later version of Solverscope", "update this one"
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return f"{where} is damaged", "move that file away"

@@ -1,4 +1,4 @@
-"""How much memory problems may take: one of them, and all that a server holds."""
+"""The memory budget of problems: of a single one, and of all that a server holds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from solverscope import datasets
-from solverscope.app.serving.serve_options import MEMORY, USUAL_MEMORY, Serving
+from solverscope.app.serving.serve_options import MEMORY_FLAG, USUAL_MEMORY, Serving
 from solverscope.datasets.size import Size
 
 #: Bytes that an entry of X takes while a problem is made of it, as measured; arrays of scores (rows times
 #: outputs) and vectors of all weights that making it and a first run take.
-ENTRY, SCORES, VECTORS = 40, 3, 3
+BYTES_PER_ENTRY, SCORE_ARRAYS, WEIGHT_VECTORS = 40, 3, 3
 #: Shares of a server's memory: of one problem with a run on it, and of what is kept for the next visitor.
-ONE, KEPT = 1 / 2, 1 / 4
+MAX_PROBLEM_SHARE, CACHE_SHARE = 1 / 2, 1 / 4
 
 
 class Budget:
-    """What one server may hold. ``held`` is what was made and is still in use, or kept."""
+    """The memory that one server may use; ``held`` is the memory of problems in use or in the cache."""
 
     def __init__(self, memory: int = USUAL_MEMORY) -> None:
         self.memory = memory
@@ -33,23 +33,23 @@ class Budget:
 
     @property
     def kept(self) -> int:
-        """Return the bytes to keep for the next visitor."""
-        return int(self.memory * KEPT)
+        """Return the bytes of the cache for the next visitor."""
+        return int(self.memory * CACHE_SHARE)
 
     def check(self, name: str, size: Size) -> None:
-        """Refuse a problem of this size, before it is made. Raises ValueError, one sentence that says what to
-        change."""
-        wanted, allowed = cost(size), int(self.memory * ONE)
+        """Raise ValueError, one sentence with the remedy, if a problem of this size is too large."""
+        wanted, allowed = cost(size), int(self.memory * MAX_PROBLEM_SHARE)
         if wanted > allowed:
             raise ValueError(
                 f"{name} would take {gib(wanted)} of memory ({size_in_words(size)}), and one problem may "
-                f"take {gib(allowed)} here: {advice(size)}, or start the server with a larger {MEMORY}"
+                f"take {gib(allowed)} here: {advice(size)}, or start the server with a larger {MEMORY_FLAG}"
             )
 
     def room(self, name: str, size: Size, give_up: Callable[[], None]) -> None:
-        """Refuse a problem of this size, before it is made, also where the server has no room for it beside
-        all that is in use, after ``give_up()`` has dropped what is only kept. Raises ValueError, one
-        sentence."""
+        """Raise ValueError, one sentence, if a problem of this size is too large, or there is no room for it.
+
+        If the server already holds too much, ``give_up()`` first drops problems that are only cached.
+        """
         self.check(name, size)
         if self.held + cost(size) > self.memory:
             give_up()
@@ -62,7 +62,7 @@ class Budget:
             )
 
     def count(self, owner: Any, nbytes: int) -> None:
-        """Count bytes as held for as long as ``owner`` lives."""
+        """Count bytes as held until ``owner`` is garbage-collected."""
         with self._lock:
             self.held += nbytes
         weakref.finalize(owner, self._release, nbytes)
@@ -74,8 +74,8 @@ class Budget:
 
 def cost(size: Size) -> int:
     """Estimate the bytes that making a problem of this size, and a run on it, take at most at a time."""
-    weights = 8 * VECTORS * size.features * size.outputs
-    return ENTRY * size.nonzeros + weights + 8 * SCORES * size.rows * size.outputs
+    weights = 8 * WEIGHT_VECTORS * size.features * size.outputs
+    return BYTES_PER_ENTRY * size.nonzeros + weights + 8 * SCORE_ARRAYS * size.rows * size.outputs
 
 
 def size_of(data: datasets.Dataset) -> Size:
@@ -88,18 +88,21 @@ def size_of(data: datasets.Dataset) -> Size:
 
 
 def size_in_words(size: Size) -> str:
-    """Say what makes a data set large."""
+    """Describe in words why a data set is large."""
     weights, scores = size.features * size.outputs, size.rows * size.outputs
     parts = [
-        (VECTORS * 8 * weights, f"{weights:,} weights: {size.features:,} features times {size.outputs:,}"),
-        (ENTRY * size.nonzeros, f"{size.nonzeros:,} non-zeros"),
-        (SCORES * 8 * scores, f"{scores:,} scores: {size.rows:,} rows times {size.outputs:,} outputs"),
+        (
+            WEIGHT_VECTORS * 8 * weights,
+            f"{weights:,} weights: {size.features:,} features times {size.outputs:,}",
+        ),
+        (BYTES_PER_ENTRY * size.nonzeros, f"{size.nonzeros:,} non-zeros"),
+        (SCORE_ARRAYS * 8 * scores, f"{scores:,} scores: {size.rows:,} rows times {size.outputs:,} outputs"),
     ]
     return max(parts)[1]
 
 
 def advice(size: Size) -> str:
-    """Say what to change for a smaller problem."""
+    """Return advice on how to make the problem smaller."""
     names = list(size.by[:3])
     if "degree" in names:
         return "take degree=1"
@@ -109,17 +112,16 @@ def advice(size: Size) -> str:
 
 
 def gib(nbytes: int) -> str:
-    """Return a size as a person reads it."""
+    """Return a number of bytes in GiB or MiB."""
     return f"{nbytes / 2**30:.1f} GiB" if nbytes >= 2**30 else f"{nbytes / 2**20:.0f} MiB"
 
 
-#: Not looked into: they belong to the program, not to the thing measured.
+#: Objects that are not measured: they belong to the program.
 _PROGRAM = (type, types.ModuleType, types.BuiltinFunctionType, threading.Thread, type(threading.Lock()))
 
 
 def footprint(*things: Any) -> int:
-    """Count the bytes of these things and of all they refer to, arrays that are views counted with what they
-    show."""
+    """Count the bytes of these objects and of all they refer to; a view counts as its whole base."""
     total, seen, todo = 0, set[int](), list(things)
     while todo:
         thing = todo.pop()
@@ -136,5 +138,5 @@ def footprint(*things: Any) -> int:
     return total
 
 
-#: Of this process.
+#: The budget of this process.
 budget = Budget(Serving.from_arguments([]).memory)

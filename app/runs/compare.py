@@ -1,4 +1,4 @@
-"""What runs were set to, and in what two of them differ."""
+"""The settings of runs, and the differences of two runs."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from solverscope import datasets
-from solverscope.app.runs.archive import Kept
-from solverscope.app.settings import words
+from solverscope.app.runs.archive import ArchivedRun
+from solverscope.app.settings import wording
 from solverscope.app.settings.own_file_names import named
-from solverscope.app.settings.recipe import LIMITS, Entrant, typed
+from solverscope.app.settings.recipe import Entrant, typed
+from solverscope.app.settings.settings_table import IN_ADDRESS
 from solverscope.solvers import SOLVERS, Trace
-from solverscope.solvers.runs.trace import plain
+from solverscope.solvers.traces.trace import plain
 
-#: Of a problem's record, what does not say how it is set.
-DERIVED = ("type", "version", "key", "source", "options")
+#: Fields of a problem's record that are no settings.
+NON_SETTINGS = ("type", "version", "key", "source", "options")
 #: Fields of a result, and of the last iterate, that are compared.
-ENDS = ("objective", "violation", "dual_gap", "nnz", "passes", "cpu_seconds", "test_metric")
+COMPARED_FIELDS = ("objective", "violation", "dual_gap", "nnz", "passes", "cpu_seconds", "test_metric")
 
 
 class Difference(NamedTuple):
-    """A thing in which two runs differ, and what it is in each; None where one has none."""
+    """A setting or result in which two runs differ, and its value in each run, None if it has none."""
 
     what: str
     left: Any
     right: Any
 
 
-def options(kept: Kept) -> dict[str, Any]:
-    """Return the hyper-parameters that a run's solver was given and that differ from its defaults."""
+def options(kept: ArchivedRun) -> dict[str, Any]:
+    """Return the hyper-parameters of a run's solver that differ from its defaults."""
     try:
         (text,) = parse_qs(kept.setting).get("solvers", [""])
         (solver,) = Entrant.parse_all([text] if text else [])
@@ -42,40 +43,44 @@ def options(kept: Kept) -> dict[str, Any]:
 
 
 def typed_or_all(solver: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is at its default, where the solver is known and takes these."""
+    """Return the parameters that differ from the defaults; all, if the solver does not know them."""
     try:
         return typed(SOLVERS[solver], params)
     except (KeyError, ValueError):
         return params
 
 
-def settings(kept: Kept) -> dict[str, Any]:
-    """Return how a run was set, in words that stand for themselves: problem, data, solver, limits."""
+def settings(kept: ArchivedRun) -> dict[str, Any]:
+    """Return the settings of a run by title: problem, data, solver, limits."""
     about = dict(kept.about)
     problem = dict(about.get("problem", {}))
-    set_up = {name: value for name, value in problem.items() if name not in DERIVED}
+    set_up = {name: value for name, value in problem.items() if name not in NON_SETTINGS}
     found: dict[str, Any] = {
-        words.PROBLEM.get(name, name.replace("_", " ")): value for name, value in set_up.items()
+        wording.PROBLEM_WORDS.get(name, name.replace("_", " ")): value for name, value in set_up.items()
     }
-    data, name = datasets.DATASETS.get(str(problem.get("dataset"))), words.PROBLEM["dataset"]
+    data, name = datasets.DATASETS.get(str(problem.get("dataset"))), wording.PROBLEM_WORDS["dataset"]
     found |= {name: named(str(found[name]))} if name in found else {}
-    options = words.titled(data.options if data else (), problem.get("options", {}))
-    params = words.of_params(kept.solver, about.get("params", {}))
+    options = wording.titled(data.options if data else (), problem.get("options", {}))
+    params = wording.of_params(kept.solver, about.get("params", {}))
     found |= {f"data: {title}": value for title, value in options.items()}
     found |= {"solver": kept.solver, **{f"solver: {title}": value for title, value in params.items()}}
     found |= {name: about[name] for name in ("from",) if name in about}
     found |= {f"λ from iteration {one['iteration']}": one["lam"] for one in about.get("lams", ())}
     limits = parse_qs(kept.setting)
-    return found | {words.title_of(one): limits[one.name][0] for one in LIMITS if one.name in limits}
+    return found | {
+        wording.title_of(one.field): limits[one.in_address][0]
+        for one in IN_ADDRESS
+        if one.part == "limits" and one.in_address in limits
+    }
 
 
-def differing_settings(left: Kept, right: Kept) -> list[Difference]:
+def differing_settings(left: ArchivedRun, right: ArchivedRun) -> list[Difference]:
     """List the settings in which two runs differ."""
     return list(_differing(settings(left), settings(right)))
 
 
-def differing_ends(left: tuple[Kept, Trace], right: tuple[Kept, Trace]) -> list[Difference]:
-    """List where two runs part, and in what they differ at their ends."""
+def differing_ends(left: tuple[ArchivedRun, Trace], right: tuple[ArchivedRun, Trace]) -> list[Difference]:
+    """List the iteration at which two runs part, and the differences of their ends."""
     known = [_ends(*one) for one in (left, right)]
     parted = parting(left[1], right[1])
     first = [] if parted is None else [Difference("objective differs from iteration", parted, parted)]
@@ -83,16 +88,17 @@ def differing_ends(left: tuple[Kept, Trace], right: tuple[Kept, Trace]) -> list[
 
 
 def parting(left: Trace, right: Trace) -> int | None:
-    """Return the first iteration, of those that both have, at which the objectives differ; None if there is
-    none."""
+    """Return the first common iteration at which the objectives differ; return None if there is none."""
     both, in_left, in_right = np.intersect1d(left.iteration, right.iteration, return_indices=True)
     differ = np.flatnonzero(left.objective[in_left] != right.objective[in_right])
     return int(both[differ[0]]) if differ.size else None
 
 
-def _ends(kept: Kept, trace: Trace) -> dict[str, Any]:
+def _ends(kept: ArchivedRun, trace: Trace) -> dict[str, Any]:
     last = plain({**trace.last, **kept.result})
-    return {"state": kept.state, "iterations": kept.iterations} | {name: last.get(name) for name in ENDS}
+    return {"state": kept.state, "iterations": kept.iterations} | {
+        name: last.get(name) for name in COMPARED_FIELDS
+    }
 
 
 def _differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[Difference]:

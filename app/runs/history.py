@@ -1,4 +1,4 @@
-"""The history of runs: one thread that writes what runs do, twice a second, and answers what pages ask."""
+"""The history of runs. One thread writes new rows of runs twice a second, and answers pages' requests."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from pathlib import Path
 from typing import TypeVar
 
 from solverscope.app.runs.archive import (
-    INTERRUPTED,
-    LASTING,
-    PASSING,
+    INTERRUPTED_STATE,
+    PERSISTENT_LIMITS,
+    SESSION_LIMITS,
     Archive,
-    Limits,
-    Newer,
-    busy,
-    place,
-    trouble,
+    ArchiveLimits,
+    NewerVersionError,
+    default_path,
+    explain,
+    is_busy,
 )
 from solverscope.app.runs.live import LiveRun
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two commits while runs are at work: so much of a run may be lost with its process.
-PERIOD = 0.5
-#: Seconds that a server waits at its end for what is still to be written.
-CLOSING = 3.0
+#: Seconds between two commits while runs are at work: a killed process loses so much of a run at most.
+COMMIT_PERIOD = 0.5
+#: Seconds that a server waits at its end until everything is written.
+CLOSE_TIMEOUT = 3.0
 T = TypeVar("T")
 
 
-class Unavailable(Exception):
-    """The history cannot be used; the message is a sentence that says why."""
+class HistoryUnavailable(Exception):
+    """The error that the history cannot be used; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
 class _Followed:
-    """What of a run has been written; the ``cursor`` is that of its trace."""
+    """The part of a run that has been written; ``cursor`` is that of its trace."""
 
     run: LiveRun
     started: float
@@ -53,14 +53,14 @@ class _Followed:
     over: bool = False
 
     def written(self, archive: Archive, closing: bool) -> _Followed:
-        """Write what is new, in a transaction; returns what holds once that is committed."""
+        """Write new rows in a transaction; return the state that is valid once it is committed."""
         alive = self.run.alive and not closing  # before the trace, which is whole only then
         trace = self.run.trace
         if trace is None:
             return replace(self, over=not alive)
         id = self.id if self.id is not None else archive.begin(trace, self.started, self.run.setting)
         if not alive:
-            archive.end(id, trace, INTERRUPTED if self.run.alive else None)
+            archive.end(id, trace, INTERRUPTED_STATE if self.run.alive else None)
             archive.prune()
             return replace(self, id=id, over=True)
         rows, cursor, replaced = trace.since(self.cursor)
@@ -73,13 +73,12 @@ class _Followed:
 class History:
     """Runs of the past and the present, in a file, or in memory (``path`` None).
 
-    All methods return at once, except ``close`` if it is to wait. Where the database cannot be used,
-    ``trouble`` says so in a sentence, nothing is recorded any more, and whoever asks what cannot be had is
-    answered with :class:`Unavailable`. ``version`` changes with every run that begins or ends, and with every
-    change by a person, in this process.
+    All methods return at once, except ``close`` if it is to wait. If the database cannot be used, ``trouble``
+    says so in a sentence, nothing is recorded any more, and requests fail with :class:`HistoryUnavailable`.
+    ``version`` changes whenever a run begins or ends, or a person changes something, in this process.
     """
 
-    def __init__(self, path: Path | None = None, limits: Limits = PASSING) -> None:
+    def __init__(self, path: Path | None = None, limits: ArchiveLimits = SESSION_LIMITS) -> None:
         self.path, self.limits = path, limits
         self.trouble = ""
         self.version = 0
@@ -90,28 +89,30 @@ class History:
         self._closed = False
 
     def record(self, run: LiveRun) -> None:
-        """Keep this run from here on."""
+        """Record this run from now on."""
         followed = _Followed(run, time.time())
         self._put(lambda archive: self.trouble or self._followed.append(followed))
 
     def ask(self, work: Callable[[Archive], T], *, changes: bool = False) -> Future[T]:
-        """Do ``work`` in the thread of the history. What it ``changes`` is on the disk when the answer is
-        there."""
+        """Run ``work`` in the thread of the history, and return the future of its result.
+
+        Set ``changes`` if the work writes to the archive: ``version`` then increases once it is done.
+        """
         answer = Future[T]()
         if not self._put(lambda archive: self._answer(archive, work, answer, changes)):
-            answer.set_exception(Unavailable("The history of runs is closed."))
+            answer.set_exception(HistoryUnavailable("The history of runs is closed."))
         return answer
 
-    #: Do work that changes something.
+    #: Run work that changes something.
     change = partialmethod(ask, changes=True)
 
     def close(self, *, wait: bool = True) -> None:
-        """Write what is there, and end the thread; runs that are at work are interrupted."""
+        """Write everything, and end the thread; runs that are still alive are recorded as interrupted."""
         with self._lock:
             self._closed, thread = True, self._thread
             self._queue.put(None)
         if thread is not None and wait:
-            thread.join(CLOSING)
+            thread.join(CLOSE_TIMEOUT)
 
     def _put(self, item: Callable[[Archive | None], object]) -> bool:
         with self._lock:
@@ -136,14 +137,14 @@ class History:
                     closing = True
             if archive is not None and (closing or time.monotonic() >= due):
                 self._write(archive, closing)
-                due = time.monotonic() + PERIOD
+                due = time.monotonic() + COMMIT_PERIOD
         if archive is not None:
             archive.close()
 
     def _opened(self) -> Archive | None:
         try:
             return Archive(self.path, self.limits)
-        except (sqlite3.Error, OSError, Newer) as error:
+        except (sqlite3.Error, OSError, NewerVersionError) as error:
             self._give_up(error)
             return None
 
@@ -151,27 +152,27 @@ class History:
         self, archive: Archive | None, work: Callable[[Archive], T], answer: Future[T], changes: bool
     ) -> None:
         if archive is None:
-            answer.set_exception(Unavailable(self.trouble))
+            answer.set_exception(HistoryUnavailable(self.trouble))
             return
         try:
             found = work(archive)
         except sqlite3.Error as error:
-            if not busy(error):
+            if not is_busy(error):
                 self._give_up(error)
-            answer.set_exception(Unavailable(self._sentence(error)))
-        except Exception as error:  # of whoever asked
+            answer.set_exception(HistoryUnavailable(self._sentence(error)))
+        except Exception as error:  # of the caller's work
             answer.set_exception(error)
         else:
             self.version += changes
             answer.set_result(found)
 
     def _write(self, archive: Archive, closing: bool) -> None:
-        """Commit what is new of all runs."""
+        """Commit the new rows of all runs."""
         try:
             with archive.transaction():
                 now = [followed.written(archive, closing) for followed in self._followed]
         except sqlite3.Error as error:
-            if not busy(error):  # what is not written now is next time
+            if not is_busy(error):  # what is not written now is next time
                 self._give_up(error)
             return
         for followed in now:
@@ -183,18 +184,18 @@ class History:
             with contextlib.suppress(sqlite3.Error):  # room is given back another time
                 archive.give_back()
 
-    def _give_up(self, error: sqlite3.Error | OSError | Newer) -> None:
-        """Record no more, and say why, once."""
+    def _give_up(self, error: sqlite3.Error | OSError | NewerVersionError) -> None:
+        """Stop recording, and log the reason once."""
         self._followed = []
         if not self.trouble:
             self.trouble = self._sentence(error)
             log.warning("%s", self.trouble)
 
-    def _sentence(self, error: sqlite3.Error | OSError | Newer) -> str:
-        """Say what is wrong, what becomes of it, and what to do."""
-        what, advice = trouble(error, self.path)
+    def _sentence(self, error: sqlite3.Error | OSError | NewerVersionError) -> str:
+        """Describe an error, its consequence for runs, and the remedy in a sentence."""
+        what, advice = explain(error, self.path)
         what = what[:1].upper() + what[1:]
-        if isinstance(error, sqlite3.Error) and busy(error):
+        if isinstance(error, sqlite3.Error) and is_busy(error):
             return f"{what}: {advice}."
         return f"{what}: runs go on without it; {advice}, and start the server again."
 
@@ -204,10 +205,10 @@ _shared_lock = threading.Lock()
 
 
 def shared() -> History:
-    """Return the history that all sessions of this process share, in ``SOLVERSCOPE_HOME``."""
-    path = place()
+    """Return the history in ``SOLVERSCOPE_HOME``, which all sessions of this process share."""
+    path = default_path()
     with _shared_lock:
         if path not in _shared:
-            _shared[path] = History(path, LASTING)
+            _shared[path] = History(path, PERSISTENT_LIMITS)
             atexit.register(_shared[path].close)
         return _shared[path]

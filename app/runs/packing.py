@@ -1,4 +1,4 @@
-"""Runs as bytes, without pickles: arrays behind a line of JSON that says which they are, compressed."""
+"""Serialization of runs without pickles: a line of JSON that describes the arrays, then these, compressed."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import numpy as np
 from solverscope.solvers import FIELDS
 from solverscope.solvers.probes.probe import ProbeStore, arrays_of
 
-#: What a block unpacks to, at most.
-LARGEST = 1 << 28
-#: Bytes, and arrays, of observations that are kept of a run, at most.
-MOST_OBSERVED, MOST_ARRAYS = 8 << 20, 20_000
-#: Compression: half the size in a few milliseconds a megabyte, and outside of Python's lock.
-LEVEL = 1
+#: Bytes that a block unpacks to, at most.
+MAX_UNPACKED_BYTES = 1 << 28
+#: Bytes and arrays of a run's observations that are kept, at most.
+MAX_OBSERVATION_BYTES, MAX_OBSERVATION_ARRAYS = 8 << 20, 20_000
+#: Level of zlib: half the size in a few milliseconds a megabyte, without Python's lock.
+COMPRESSION_LEVEL = 1
 
 
 def pack(arrays: Mapping[str, np.ndarray], **header: Any) -> bytes:
-    """Return arrays of numbers or texts, and a header that JSON knows, as bytes."""
+    """Return arrays of numbers or texts, and a header of JSON values, as bytes."""
     shapes = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
     line = json.dumps({"arrays": shapes, **header}, separators=(",", ":")).encode() + b"\n"
-    return zlib.compress(line + b"".join(array.tobytes() for array in arrays.values()), LEVEL)
+    return zlib.compress(line + b"".join(array.tobytes() for array in arrays.values()), COMPRESSION_LEVEL)
 
 
 def unpack(block: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return what was packed; ValueError where the bytes are something else."""
+    """Return arrays and header that were packed; raise ValueError for other bytes."""
     try:
         unpacked = zlib.decompressobj()
-        data = unpacked.decompress(block, LARGEST)
+        data = unpacked.decompress(block, MAX_UNPACKED_BYTES)
         if not unpacked.eof:
             raise ValueError("a block is cut, or too large")
         place = data.index(b"\n") + 1
@@ -58,8 +58,10 @@ def pack_rows(rows: Mapping[str, np.ndarray]) -> bytes:
 
 
 def unpack_rows(blocks: Sequence[bytes]) -> dict[str, Sequence[Any]]:
-    """Return the columns that were packed block by block, for :meth:`solvers.Trace.from_columns`; fields that
-    are not in all of them, or are none of this version, are left out. ValueError where that is not possible.
+    """Return the columns that were packed block by block, for :meth:`solvers.Trace.from_columns`.
+
+    Fields that are not in all blocks, or are unknown to this version, are left out. Raises ValueError for
+    other bytes.
     """
     parts = [unpack(block) for block in blocks]
     columns: dict[str, Sequence[Any]] = {}
@@ -81,7 +83,7 @@ def _words(name: str, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any
 
 
 def pack_weights(w: np.ndarray) -> bytes:
-    """Return weights as bytes: where they are not zero, and their values there."""
+    """Return weights as bytes: indices and values of the non-zeros."""
     support = np.flatnonzero(w != 0.0)  # of an array of its own: the run may be at work on w
     return pack({"support": support, "values": w[support]}, size=w.size)
 
@@ -95,8 +97,11 @@ def unpack_weights(block: bytes) -> np.ndarray:
 
 
 def pack_observations(probes: ProbeStore) -> bytes:
-    """Return what probes saw as bytes: as many iterates, evenly, as there is room for, always the first of
-    each probe and the last. Vectors that several observations refer to are kept once."""
+    """Return the observations of probes as bytes, thinned evenly to the available room.
+
+    The first and the last observation of each probe are always kept. Vectors that several observations share
+    are stored once.
+    """
     everything = probes.everything()
     firsts: dict[str, int] = {}
     for k, (_, seen) in enumerate(everything):
@@ -106,7 +111,10 @@ def pack_observations(probes: ProbeStore) -> bytes:
     while True:
         kept = [entry for k, entry in enumerate(everything) if k % stride == 0 or k in always]
         pool = {id(array): array for _, seen in kept for array in arrays_of(seen)}
-        fits = len(pool) <= MOST_ARRAYS and sum(array.nbytes for array in pool.values()) <= MOST_OBSERVED
+        fits = (
+            len(pool) <= MAX_OBSERVATION_ARRAYS
+            and sum(array.nbytes for array in pool.values()) <= MAX_OBSERVATION_BYTES
+        )
         if fits or stride >= len(everything):
             break
         stride *= 2
@@ -123,7 +131,7 @@ def pack_observations(probes: ProbeStore) -> bytes:
 def _changed(
     everything: Sequence[tuple[int, dict[str, Any]]], change: Callable[[Any], Any]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return observations with a change made to each value that a probe saw."""
+    """Return observations with ``change`` applied to each value that a probe saw."""
     return [
         (
             iteration,

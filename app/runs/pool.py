@@ -1,9 +1,9 @@
 """The run pool: many live computations on few cores, in slices, fairly between sessions and inside one.
 
-Every computation has a thread of its own, but computes only while it holds one of the pool's slots, of which
-there are as many as cores, one less while the page's thread is at work. A slot is given back when its slice
-is over, when the worker is held (paused) or waits (slow motion), and when it is done; it goes to the waiting
-worker whose session, and then who itself, has used least CPU time.
+Every computation has its own thread, but computes only while it holds one of the pool's slots. There are as
+many slots as cores, one less while the page's thread is at work. A slot is given back when its slice is over,
+when the worker is held (paused) or waits (slow motion), and when it is done. It goes to the waiting worker
+whose session has used least CPU time; within a session, to the worker that has.
 """
 
 from __future__ import annotations
@@ -19,39 +19,42 @@ from typing import Any
 from solverscope.solvers import Interrupted
 
 #: Seconds a worker computes before others get a chance.
-SLICE = 0.05
-#: Seconds after which a worker that waits for something looks whether it has come, if nobody calls it.
-LOOK = 0.1
+SLICE_SECONDS = 0.05
+#: Seconds after which a worker that waits for something checks it, if nothing wakes it.
+WORKER_POLL_SECONDS = 0.1
 #: Seconds a thread may keep the interpreter to itself (Python's default is 5 ms).
-SWITCH = 0.0005
+SWITCH_INTERVAL = 0.0005
 #: Threads of the process and of one session: more are refused with a sentence.
 MAX_WORKERS = 64
 MAX_PER_SHARE = 16
 
 
 class PoolFull(ValueError):
-    """No more threads are handed out; the message says what to do."""
+    """The error that there are too many threads; the message has the remedy."""
 
 
-class Share:
-    """What one session (or notebook, or test) uses of a pool."""
+class PoolShare:
+    """The workers of one session (or notebook, or test) in a pool, and the CPU seconds they used."""
 
     def __init__(self, pool: RunPool) -> None:
         self.pool = pool
         self.used = 0.0  # CPU seconds, raised to the others' level after idle times
-        self.workers: set[Worker] = set()
+        self.workers: set[PoolWorker] = set()
 
     def start(
         self,
-        task: Callable[[Worker], Any],
+        task: Callable[[PoolWorker], Any],
         name: str = "solverscope",
         *,
         pace: float = 0.0,
         step: bool = False,
-    ) -> Worker:
-        """Start ``task(worker)`` in a thread of its own, with at most ``pace`` iterates a second, held after
-        one with ``step``; PoolFull if there are too many."""
-        pool, worker = self.pool, Worker(self, task, name)
+    ) -> PoolWorker:
+        """Start ``task(worker)`` in a thread of its own, and return its worker.
+
+        It makes at most ``pace`` iterates a second, and pauses after one with ``step``. Raises PoolFull if
+        there are too many threads.
+        """
+        pool, worker = self.pool, PoolWorker(self, task, name)
         with pool.lock:
             if len(self.workers) >= MAX_PER_SHARE:
                 raise PoolFull(f"{MAX_PER_SHARE} runs are alive: stop some before you start another")
@@ -65,8 +68,8 @@ class Share:
         worker.thread.start()
         return worker
 
-    def take(self, workers: Iterable[Worker]) -> None:
-        """Take workers of other shares of the pool over, whatever they do."""
+    def take(self, workers: Iterable[PoolWorker]) -> None:
+        """Take over workers of other shares of the pool."""
         with self.pool.lock:
             for worker in workers:
                 if worker in worker.share.workers:
@@ -77,16 +80,18 @@ class Share:
             self.pool.shares = [s for s in self.pool.shares if s.workers and s is not self] + [self]
 
     def stop(self) -> None:
-        """Stop everything that is still at work."""
+        """Stop all workers."""
         for worker in list(self.workers):
             worker.stop()
 
 
-class Worker:
-    """One thread of the pool. It is the ``gate`` of a run: ``pulse`` and ``step`` may block, or raise
-    :class:`solvers.Interrupted` after ``stop``."""
+class PoolWorker:
+    """A thread of the pool, and the ``gate`` of a run.
 
-    def __init__(self, share: Share, task: Callable[[Worker], Any], name: str) -> None:
+    ``pulse`` and ``step`` may block, or raise :class:`solvers.Interrupted` after ``stop``.
+    """
+
+    def __init__(self, share: PoolShare, task: Callable[[PoolWorker], Any], name: str) -> None:
         self.share, self.pool = share, share.pool
         self.cpu_seconds = 0.0
         self.started = False  # its first slice has come
@@ -96,7 +101,7 @@ class Worker:
         self.error: BaseException | None = None
         #: what its task returned; None if it was stopped, or failed
         self.result: Any = None
-        self._task: Callable[[Worker], Any] | None = task
+        self._task: Callable[[PoolWorker], Any] | None = task
         self._held = False
         self._stopped = False
         self._allowance = 0
@@ -115,15 +120,15 @@ class Worker:
         self._set(held=True)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Continue."""
         self._set(held=False)
 
     def step_once(self) -> None:
-        """Let exactly one more iterate through, and be paused after it."""
+        """Continue for exactly one more iterate, and pause after it."""
         self._set(held=True, more=1)
 
     def stop(self) -> None:
-        """End at the next pulse, also when paused."""
+        """End at the next pulse, even if it is paused."""
         with self.pool.lock:
             self._stopped = True
             self.turn.notify()
@@ -144,40 +149,42 @@ class Worker:
 
     @property
     def paused(self) -> bool:
-        """Tell whether it is held, with no step left to do."""
+        """Return whether it is held, with no step left to do."""
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
 
     @property
     def at_rest(self) -> bool:
-        """Tell whether it is paused and has come to a stand: nothing more comes of it."""
+        """Return whether it is paused and computes no more."""
         return self.paused and not self.has_slot
 
     @property
     def over(self) -> bool:
-        """Tell whether it has ended, or is about to."""
+        """Return whether it has ended, or is about to."""
         return self._stopped or self.done.is_set()
 
-    def look_again(self) -> None:
-        """Wake it up, if it waits for something that may have come."""
+    def wake(self) -> None:
+        """Wake the worker's thread, so that it checks its condition again."""
         with self.pool.lock:
             self.turn.notify()
 
     # what the thread itself calls
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
-        """Give the slot back until something holds; raise Interrupted once stopped."""
+        """Release the slot until ``holds()`` is true; raise Interrupted once stopped."""
         if not holds():
             self._barred = lambda: not holds()
-            self._give_way()
+            self._yield_slot()
             self._barred = lambda: False
 
     def pulse(self) -> None:
-        """Give way if the slice is over or the page's thread needs the core; block while paused; raise
-        Interrupted once stopped."""
+        """Yield the slot if the slice is over or the page's thread needs the core.
+
+        Blocks while paused; raises Interrupted once stopped.
+        """
         if self._stopped:
             raise Interrupted
         if self.paused or (self.has_slot and (self.pool.crowded or time.perf_counter() >= self.slice_end)):
-            self._give_way()
+            self._yield_slot()
 
     def step(self, run: object, iterate: object) -> None:
         """Use up one allowed step after an iterate, keep the pace, and do as ``pulse``."""
@@ -186,10 +193,10 @@ class Worker:
             if self._pace:
                 self._due = max(time.perf_counter(), self._due + 1.0 / self._pace)
         if self._due > time.perf_counter():
-            self._give_way()
+            self._yield_slot()
         self.pulse()
 
-    def _give_way(self) -> None:
+    def _yield_slot(self) -> None:
         with self.pool.lock:
             self.waiting = not (self.paused or self._barred()) and self._due <= time.perf_counter()
             self.pool.release(self)
@@ -203,7 +210,7 @@ class Worker:
             wait = self._due - time.perf_counter()
             if self._barred():
                 self.waiting = False
-                self.turn.wait(LOOK)
+                self.turn.wait(WORKER_POLL_SECONDS)
                 continue
             if self.paused or wait > 0.0:
                 self.waiting = False
@@ -246,12 +253,12 @@ class Worker:
         self.share.used += spent
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until it is over; False if it is not."""
+        """Wait until it is over; return False after a timeout."""
         return self.done.wait(timeout)
 
 
 class RunPool:
-    """The slots and who waits for them. One a process; see :func:`shared`."""
+    """The slots and the workers that wait for them. A process has one; see :func:`shared`."""
 
     def __init__(self, slots: int | None = None) -> None:
         self.slots = slots or os.cpu_count() or 1
@@ -259,16 +266,19 @@ class RunPool:
         self._free = self.slots
         self._pages = 0  # at work in the page's thread
         #: those that have workers
-        self.shares: list[Share] = []
+        self.shares: list[PoolShare] = []
 
-    def share(self) -> Share:
+    def share(self) -> PoolShare:
         """Return a new session's share."""
-        return Share(self)
+        return PoolShare(self)
 
     @contextmanager
     def page_first(self) -> Iterator[None]:
-        """Leave a core to the page's thread during the block: with a run on each it would wait for its turn,
-        and for Python's lock, again and again. A single slot stays with the runs."""
+        """Leave a core to the page's thread during the block.
+
+        With a run on each core it would wait for its turn, and for Python's lock, again and again. A single
+        slot stays with the runs.
+        """
         with self.lock:
             self._pages += 1
         try:
@@ -285,26 +295,29 @@ class RunPool:
 
     @property
     def crowded(self) -> bool:
-        """Tell whether a slot that should be kept free is taken."""
+        """Return whether a slot that should be kept free is taken."""
         return self._free < self._kept_free
 
     @property
-    def workers(self) -> list[Worker]:
+    def workers(self) -> list[PoolWorker]:
         """Return all workers that are alive."""
         with self.lock:
             return [worker for share in self.shares for worker in share.workers]
 
-    def ask(self, worker: Worker) -> None:
-        """Queue up (with the lock held) for a slot after a pause. A session does not save up the time in
-        which it computed nothing: it joins the others at the level of the least of them."""
+    def ask(self, worker: PoolWorker) -> None:
+        """Queue up (with the lock held) for a slot after a pause.
+
+        A session does not save up the time in which it computed nothing: it joins the others at the level of
+        the least of them.
+        """
         if not any(w.waiting or w.has_slot for w in worker.share.workers):
             busy = {w.share for w in self.workers if w.waiting or w.has_slot}
             worker.share.used = max([worker.share.used, *([min(s.used for s in busy)] if busy else [])])
         worker.waiting = True
         self._hand_out()
 
-    def release(self, worker: Worker) -> None:
-        """Give the slot back, if the worker has one (called by its own thread, with the lock held)."""
+    def release(self, worker: PoolWorker) -> None:
+        """Release the slot, if the worker has one (called by its own thread, with the lock held)."""
         if worker.has_slot:
             worker.account()
             worker.has_slot = False
@@ -320,7 +333,7 @@ class RunPool:
             chosen.waiting = False
             chosen.has_slot = True
             self._free -= 1
-            chosen.slice_end = time.perf_counter() + SLICE
+            chosen.slice_end = time.perf_counter() + SLICE_SECONDS
             chosen.turn.notify()
 
 
@@ -330,5 +343,5 @@ _shared = RunPool()
 def shared() -> RunPool:
     """Return the pool of this process."""
     # the page's thread waits so long for each Python step between two kernels of a run
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     return _shared

@@ -1,4 +1,4 @@
-"""Reference optima f*: solved once for a problem, kept on disk under its key."""
+"""Reference optima f*, which are computed once for a problem and cached on disk under its key."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from typing import Any
 
 from solverscope import solvers
 from solverscope.datasets.store import home
-from solverscope.solvers.parts.linesearch import ROUNDING
-from solverscope.solvers.runs.atomic_files import replacing, why_not_written
+from solverscope.solvers.compute.atomic_files import replacing, why_not_written
 from solverscope.solvers.runs.endings import BROKEN
+from solverscope.solvers.search.line_search import OBJECTIVE_ROUNDING
 
 log = logging.getLogger(__name__)
 
-#: Bytes of a kept reference, at most.
-LONGEST = 100_000
-#: Violation aimed at, relative to that at w = 0, or proved gap, relative to f, where the loss has kinks.
-TARGET = 1e-9
-#: Most CPU seconds of the first solver; a later one may take twice what the first took, or this least. Where
-#: the loss has kinks the first takes less: a small gap may be out of its reach.
-MOST_SECONDS, KINKED_SECONDS = 3600.0, 120.0
-LEAST_SECONDS = 5.0
+#: Bytes of a cached reference, at most.
+MAX_REFERENCE_BYTES = 100_000
+#: Target of the violation, relative to that at w = 0, or with kinks of the proved gap, relative to f.
+TARGET_TOL = 1e-9
+#: CPU seconds of the first solver, at most; if the loss has kinks less, since it may not reach a small gap.
+MAX_REFERENCE_SECONDS, MAX_KINKED_SECONDS = 3600.0, 120.0
+#: CPU seconds that a later solver may always take; it may take twice what the first took.
+MIN_SECONDS = 5.0
 #: Solvers tried for an optimum, at most.
-ATTEMPTS = 3
-#: The solvers to ask first, in this order, with their hyper-parameters for it; those that do not take the
-#: problem fall out. Where the penalty separates into weights Prox-QN is the fastest and stops where rounding
-#: hides its decrease, and OWL-QN from there brings the violation down by its gradient. Where it has norms of
-#: rows coordinate descent is, if the loss is a sum over rows of scores; else SpaRSA, then FISTA with
-#: restarts. ``tests/benchmarks/test_reference.py`` measures them on a problem of each structure. Where the
-#: loss has kinks and the penalty is a ridge, Dual CD or cutting planes prove how near they have come.
+MAX_ATTEMPTS = 3
+#: The solvers to try first, in this order, with their hyper-parameters; one that refuses the problem is
+#: skipped. If the penalty separates into weights, Prox-QN is the fastest. It stops when rounding hides its
+#: decrease, and OWL-QN reduces the violation from there by its gradient. If the penalty has norms of rows,
+#: coordinate descent is the fastest for a loss that is a sum over rows of scores; else SpaRSA, then FISTA
+#: with restarts. ``tests/benchmarks/test_reference.py`` measures them on a problem of each structure. If the
+#: loss has kinks and the penalty is a ridge, Dual CD or cutting planes prove their gap.
 PRECISE: dict[str, dict[str, Any]] = {
-    "prox-qn": {"tol": TARGET},
+    "prox-qn": {"tol": TARGET_TOL},
     "owl-qn": {},
     "bcd-ls": {},
     "sparsa": {},
@@ -49,11 +49,11 @@ PRECISE: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Reference:
-    """The best objective known. ``violation`` is the one reached there (None where the loss has kinks),
-    ``gap`` how far above the minimum it is at most (None where nothing proves it), ``cached`` whether it was
-    on disk.
+    """The best objective known.
 
-    ``solver`` is None for a value that was given by the user.
+    ``violation`` is the one reached there (None if the loss has kinks). ``gap`` is a proved bound of the
+    distance to the minimum (None without one), and ``cached`` is whether it was on disk. ``solver`` is None
+    for a value that the user gave.
     """
 
     f_star: float
@@ -69,67 +69,71 @@ class Reference:
 
 
 def reference(
-    problem: solvers.Problem, gate: solvers.Gate | None = None, most: float = MOST_SECONDS
+    problem: solvers.Problem, gate: solvers.Gate | None = None, most: float = MAX_REFERENCE_SECONDS
 ) -> Reference:
-    """Return the minimum of ``problem``: from the cache, or solved to a violation (a proved gap, where the
-    loss has kinks) of 1e-9 relative and cached.
+    """Return the minimum of ``problem``, from the cache or computed and cached.
 
-    Where the first solver does not get that far (rounding, its limit) another one goes on from its weights,
-    and the lower objective counts; ``violation`` tells what was reached. Each may take ``most`` CPU seconds;
-    what is less precise is cached only where that was the usual most.
-    The ``gate`` may pause the solvers, or raise :class:`solvers.Interrupted`, which then leaves this
-    function. Raises ValueError where no solver fits or none gets anywhere.
+    The target is a relative violation (a proved gap, if the loss has kinks) of 1e-9. If the first solver does
+    not reach it (rounding, its limit) another one continues from its weights, and the lower objective counts;
+    ``violation`` is the one reached. Each may take ``most`` CPU seconds; a less precise result is cached only
+    if that was the default. The ``gate`` may pause the solvers, or raise :class:`solvers.Interrupted`, which
+    then leaves this function.
+
+    Raises
+    ------
+    ValueError
+        If no solver fits, or all of them fail.
     """
     if known := cached(problem):
         return known
     best: Reference | None = None
     near = False
-    w0, seconds = None, min(MOST_SECONDS if problem.smooth else KINKED_SECONDS, most)
+    w0, seconds = None, min(MAX_REFERENCE_SECONDS if problem.smooth else MAX_KINKED_SECONDS, most)
     for solver in candidates(problem):
-        trace = solvers.solve(problem, solver, tol=TARGET, max_seconds=seconds, w0=w0, gate=gate)
+        trace = solvers.solve(problem, solver, tol=TARGET_TOL, max_seconds=seconds, w0=w0, gate=gate)
         if trace.status == "stopped":
             raise solvers.Interrupted
         if trace.status in BROKEN:
             continue
         f, violation, gap = (trace.result[name] for name in ("objective", "violation", "dual_gap"))
         if best is None:
-            seconds = min(max(2.0 * trace.result["cpu_seconds"], LEAST_SECONDS), most)
+            seconds = min(max(2.0 * trace.result["cpu_seconds"], MIN_SECONDS), most)
         if best is None or _better(f, violation, best):
             best, w0 = Reference(f, violation, gap, solver.id, cached=False), trace.w
-        near = violation <= problem.aim(TARGET) if problem.smooth else gap <= TARGET * abs(f)
+        near = violation <= problem.aim(TARGET_TOL) if problem.smooth else gap <= TARGET_TOL * abs(f)
         if trace.status == "unbounded" or near:
             break
     if best is None:
         if problem.smooth or problem.penalty.ridge:
             raise ValueError("no solver here finds f* of this problem")
         raise ValueError("f* of a function with kinks and no ridge cannot be proved")
-    if near or most >= MOST_SECONDS:  # else the next one who asks may give more time
+    if near or most >= MAX_REFERENCE_SECONDS:  # else the next caller may give more time
         keep(problem, best)
     return best
 
 
 def cached(problem: solvers.Problem) -> Reference | None:
-    """Return the minimum of ``problem`` if it is on disk; its key tells of edits of loss and penalty.
+    """Return the minimum of ``problem`` if it is on disk; its key changes with edits of loss and penalty.
 
-    What is there but cannot be right is thrown away, with a notice.
+    An entry that cannot be right is deleted, with a warning.
     """
     path = _path(problem)
     try:
         with path.open("rb") as file:
-            text = file.read(LONGEST + 1)
-    except OSError:  # nothing there, or nothing to be had from it: solve again
+            text = file.read(MAX_REFERENCE_BYTES + 1)
+    except OSError:  # missing or unreadable: solve again
         return None
     try:
         return _read(problem, text)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = str(error) if type(error) is ValueError else "it is not as it was written"
-        log.warning("%s is thrown away, for %s: f* of this problem is to be solved for again", path, reason)
+        log.warning("%s is deleted, for %s: f* of this problem will be computed again", path, reason)
         _discard(path)
         return None
 
 
 def distrust(problem: solvers.Problem) -> None:
-    """Throw away what is kept for ``problem``: an iterate was below it."""
+    """Delete the cached minimum of ``problem``: an iterate was below it."""
     _discard(_path(problem))
 
 
@@ -141,9 +145,11 @@ def _discard(path: Path) -> None:
 
 
 def _read(problem: solvers.Problem, text: bytes) -> Reference:
-    """Return the reference that a file holds; raises ValueError and others where it is not one of ours, not
-    whole, or has numbers that cannot be those of the problem's minimum."""
-    if len(text) > LONGEST:
+    """Return the reference in a file.
+
+    Raises ValueError and others if it is damaged, or its numbers cannot be those of the problem's minimum.
+    """
+    if len(text) > MAX_REFERENCE_BYTES:
         raise ValueError("it is too long")
     entry = json.loads(text)
     if not isinstance(entry, dict) or entry.pop("digest", None) != _digest(entry):
@@ -163,8 +169,8 @@ def _digest(entry: dict[str, Any]) -> str:
 
 
 def _better(f: float, violation: float | None, best: Reference) -> bool:
-    """Tell whether the objective is lower, or as low up to rounding at a smaller violation."""
-    rounding = ROUNDING * abs(best.f_star)
+    """Return whether the objective is lower, or as low up to rounding at a smaller violation."""
+    rounding = OBJECTIVE_ROUNDING * abs(best.f_star)
     nearer = (
         violation is not None
         and best.violation is not None
@@ -175,13 +181,13 @@ def _better(f: float, violation: float | None, best: Reference) -> bool:
 
 
 def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
-    """Return up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
+    """Return up to ``MAX_ATTEMPTS`` solvers that take the problem, the precise ones first."""
     takers = solvers.fitting(problem)
     ids = [id for id in PRECISE if id in takers]
     if problem.smooth:  # without a gradient those that are not precise would never get there
         ids += [id for id in takers if id not in PRECISE]
     made = (solvers.make_solver(id, **PRECISE.get(id, {})) for id in ids)
-    return itertools.islice((solver for solver in made if solver.refuses(problem) is None), ATTEMPTS)
+    return itertools.islice((solver for solver in made if solver.refuses(problem) is None), MAX_ATTEMPTS)
 
 
 def _path(problem: solvers.Problem) -> Path:
@@ -189,7 +195,7 @@ def _path(problem: solvers.Problem) -> Path:
 
 
 def keep(problem: solvers.Problem, found: Reference) -> None:
-    """Put ``found`` in the cache, all of it or nothing; go on without a cache that cannot be written."""
+    """Cache ``found`` atomically, or log that the cache cannot be written."""
     if not problem.lasting:
         return
     entry = {**found.describe(), "gap": found.gap, "problem": problem.describe()}

@@ -1,1 +1,1 @@
-"""The server: who may see a page, and how what changes reaches a browser."""
+"""The server: access, lessons, ticks, shutdown, memory."""

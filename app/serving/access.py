@@ -1,8 +1,8 @@
-"""Who is answered, and what their pages may reach.
+"""Access control: whose requests are answered, and what their pages may reach.
 
 By default those are visitors of this machine who call it by a name of its own. A server for the public
-answers everybody. A proxy that authenticates its one user brings that user, either by the name that the
-server was given (``--trusted-proxy``) or by a key that nobody else has (``SOLVERSCOPE_PROXY_KEY``).
+answers everybody. A proxy that authenticates its one user brings that user. The server knows the proxy by
+its name (``--trusted-proxy``) or by a key that nobody else has (``SOLVERSCOPE_PROXY_KEY``).
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from dataclasses import dataclass
 from tornado.httputil import HTTPHeaders
 from tornado.web import RequestHandler
 
-from solverscope.app.serving.serve_options import HOST, KEY_HEADER, PUBLIC, Serving
+from solverscope.app.serving.serve_options import HOST_FLAG, PROXY_KEY_HEADER, PUBLIC_FLAG, Serving
 
-#: What this machine is called by itself. A page of somebody else's can make its own name mean this machine
-#: (DNS rebinding), and so read what is served here, but it cannot take one of these.
+#: Names of this machine. Another site can make its own name resolve to this machine (DNS rebinding), and so
+#: read what is served here. It cannot take one of these names.
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
-#: What a program that passes requests on says of where they come from.
+#: Headers in which a proxy names the origin of a request.
 PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
-#: What jupyter-server-proxy says of the path below which it serves a page.
+#: Header in which jupyter-server-proxy names the path below which it serves a page.
 PREFIX = "X-Forwarded-Prefix"
 #: The cookie that ``assets/page.html`` writes, for light or dark.
 THEME_COOKIE = "solverscope-theme"
 #: The headers and cookies of a page's first request that are read later.
 HEADERS_READ, COOKIES_READ = ("Host", "User-Agent", PREFIX, *PASSED_ON), (THEME_COOKIE,)
-#: Why a visitor can run no sweeps.
+#: Reasons why a visitor can run no sweeps.
 PUBLIC_SWEEPS = "a server for the public runs no sweeps: start your own with `solverscope serve`"
 SWEEPS_HERE = "sweeps are run by visitors of this machine only: start your own with `solverscope serve`"
-#: What is answered to who comes to a server with a key, and not by its proxy.
+#: The answer of a server with a key to requests that do not come by its proxy.
 WITHOUT_KEY = (
     "This Solverscope answers only the proxy that started it: open it there, such as by its tile in Jupyter."
 )
@@ -39,10 +39,13 @@ WITHOUT_KEY = (
 
 @dataclass(frozen=True)
 class Rights:
-    """What a visitor's page may reach besides the data sets that the server lists: what is their ``own``,
-    which are files that they drop on it and loops of their programs, and, unless ``no_sweeps`` says why not,
-    processes of this machine and the Dask ``schedulers`` that were named when the server was started. Their
-    programs find the page ``at`` an address of its own where the one in the browser is that of a proxy."""
+    """The rights of a visitor's page besides the data sets that the server lists.
+
+    With ``own``, it may reach files that visitors drop on it and loops of their programs. Unless
+    ``no_sweeps`` says why not, it may reach processes of this machine, and the Dask ``schedulers`` named when
+    the server was started. If the address in the browser is a proxy's, their programs find the page ``at``
+    another one.
+    """
 
     own: bool = True
     no_sweeps: str = ""
@@ -50,12 +53,12 @@ class Rights:
     at: str = ""
 
 
-#: Those of whoever is at this machine, where no scheduler was named.
-HERE = Rights()
+#: The rights of a visitor of this machine, if no scheduler was named.
+LOCAL_RIGHTS = Rights()
 
 
 def rights(peer: str | None, headers: Mapping[str, str], serving: Serving) -> Rights:
-    """Return what whoever makes this request, which :func:`refusal` lets pass, may reach."""
+    """Return the rights of the sender of this request, which :func:`refusal` has let pass."""
     # of a server with a key whoever was answered has shown it: they need not keep it
     own = bool(serving.key) or from_here(peer, headers) or _by_trusted_proxy(peer, headers, serving)
     no_sweeps = PUBLIC_SWEEPS if serving.public and not serving.key else "" if own else SWEEPS_HERE
@@ -65,11 +68,12 @@ def rights(peer: str | None, headers: Mapping[str, str], serving: Serving) -> Ri
 def refusal(
     peer: str | None, headers: Mapping[str, str], serving: Serving, *, of_program: bool = False
 ) -> str | None:
-    """Return the sentence for a request that is not answered; None if it is.
+    """Return why a request is refused, in a sentence; None if it is answered.
 
-    A page of another site can make a browser of this machine send requests here, but cannot take a name of
-    this machine or of a proxy as its own: against it the Host is enough. Another user of this machine can
-    send any Host, but cannot know the key: where a server has one, the key replaces the Host.
+    A page of another site can make a browser of this machine send requests here. Under the site's own name
+    they are refused by their Host, under a name of this machine by their Origin, if they have one. Another
+    user of this machine can send any Host, but cannot know the key. If a server has a key, it replaces the
+    Host.
 
     Parameters
     ----------
@@ -90,16 +94,16 @@ def refusal(
     if not _is_here(peer):
         return (
             "This Solverscope serves only the machine it runs on: "
-            f"start it with `panel serve app --args {PUBLIC}` to let others in."
+            f"start it with `panel serve app --args {PUBLIC_FLAG}` to let others in."
         )
-    if keyed and not hmac.compare_digest(headers.get(KEY_HEADER, "").encode(), serving.key.encode()):
+    if keyed and not hmac.compare_digest(headers.get(PROXY_KEY_HEADER, "").encode(), serving.key.encode()):
         return WITHOUT_KEY
     known = dict.fromkeys((*OWN_NAMES, *serving.hosts, *serving.proxies))
     if not keyed and _name(host) not in known:
         *others, last = known
         return (
             f"This Solverscope answers to {', '.join(others)} and {last} only: "
-            f"start it with `panel serve app --args {HOST} NAME` to use another name."
+            f"start it with `panel serve app --args {HOST_FLAG} NAME` to use another name."
         )
     if origin is not None and _name(origin.partition("://")[2]) != _name(host):
         return (
@@ -117,8 +121,7 @@ def refuse(handler: RequestHandler, status: int, sentence: str) -> None:
 
 
 def from_here(peer: str | None, headers: Mapping[str, str]) -> bool:
-    """Tell whether a request comes from this machine itself, and not by way of a program on it that passes on
-    those of others."""
+    """Return whether a request comes from this machine itself, and by no proxy on it."""
     return _is_here(peer) and _calls_directly(headers, PASSED_ON)
 
 

@@ -1,5 +1,5 @@
-"""Lessons: a page that others follow, under a short address. One session draws for all who follow, however
-many they are, and takes nothing from them."""
+"""Lessons: pages that others follow under a short address. One session draws for all followers, however many,
+and takes no input of theirs."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from panel.io.state import set_curdoc
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, Rule
 
-from solverscope.app.compat import panel_write_order
-from solverscope.app.compat.bokeh_sender import sender
+from solverscope.app.serving import page_socket
 from solverscope.app.serving.access import refuse
 
-#: What a lesson is named by: letters that are not taken for others, 31^8 names, of which a thousand guesses
-#: a second find one of a hundred lessons within a year with a chance of 1 in 270, and then may look at it.
-LETTERS, LENGTH = "23456789abcdefghjkmnpqrstuvwxyz", 8
+#: Letters of the name of a lesson, none of which is taken for another, and their number: 31^8 names. A
+#: thousand guesses a second find one of a hundred lessons within a year with a chance of 1 in 270. Whoever
+#: finds a lesson may look at it.
+CODE_LETTERS, CODE_LENGTH = "23456789abcdefghjkmnpqrstuvwxyz", 8
 #: In the address: the code of a lesson, and that somebody looks around in it alone.
-TEACH, ALONE = "teach", "alone"
-#: What is answered where there is no lesson.
+TEACH_ARGUMENT, ALONE_ARGUMENT = "teach", "alone"
+#: The answer if there is no lesson.
 NO_LESSON = "There is no lesson at this address: it is over, or a letter is wrong."
 
 
@@ -51,13 +51,13 @@ class Lesson:
 
     @property
     def followers(self) -> int:
-        """Return how many look at it now."""
+        """Return the number of current followers."""
         shared = self._shared
         together = 0 if shared is None or shared.destroyed else shared.connection_count
         return together + sum(not session.closed and session.ticking for session in self.alone)
 
     async def session(self, handler: DocHandler) -> ServerSession:
-        """Return the session that all share, made for the first who comes."""
+        """Return the session that all share, which is made for the first follower."""
         async with self._making:
             if self._shared is None or self._shared.destroyed:
                 id, token = _named(handler, self.code)
@@ -66,7 +66,7 @@ class Lesson:
             return self._shared
 
     def end(self) -> None:
-        """Let nobody in any more; those who are there keep what they see."""
+        """Admit nobody from now on; those who are there keep what they see."""
         self.over = True
         _lessons.pop(self.code, None)
 
@@ -75,14 +75,14 @@ _lessons: dict[str, Lesson] = {}
 
 
 def teach(teacher: Any) -> Lesson:
-    """Begin a lesson."""
-    code = "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+    """Begin a lesson, and return it."""
+    code = "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
     _lessons[code] = Lesson(teacher, code)
     return _lessons[code]
 
 
 def find(code: str) -> Lesson:
-    """Return the lesson with this code; ValueError, one sentence, where there is none."""
+    """Return the lesson with this code; raise ValueError, one sentence, if there is none."""
     lesson = _lessons.get(code.strip().lower())
     if lesson is None:
         raise ValueError(NO_LESSON)
@@ -90,28 +90,31 @@ def find(code: str) -> Lesson:
 
 
 def own_address() -> str:
-    """Return the address by which others of its network reach this machine; empty where it is in none."""
+    """Return the address of this machine in its network; empty if it is in none."""
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
-        route.connect(("192.0.2.1", 9))  # sends nothing: it only looks for the way there
+        route.connect(("192.0.2.1", 9))  # sends nothing: it only looks up the route
         return route.getsockname()[0]
     return ""
 
 
 def rule(path: str, context: ApplicationContext) -> Rule:
-    """Return what answers those who follow the page at this path."""
+    """Return the rule that answers followers of the page at this path."""
     given = {"application_context": context, "bokeh_websocket_path": f"{path}/ws"}
     return Rule(Where(partial(_follows, path=path)), _Follow, given)
 
 
 def look_only(document: Document, listens: str) -> None:
-    """Let browsers change nothing in a document that they share. All that they can send are messages, plain
-    values by name, of a component of the class ``listens``, and all from one connection of one ``who``."""
+    """Prevent browsers from changing anything in a document that they share.
+
+    They can send only messages, plain values by name, of a component of the class ``listens``. All messages
+    from one connection must be of one ``who``.
+    """
     apply = document.apply_json_patch
     names: WeakKeyDictionary[Any, object] = WeakKeyDictionary()
 
     def patch(given: Any, *, setter: Any = None) -> None:
         content = given.content if isinstance(given, Serialized) else given
-        connection = sender(setter)
+        connection = page_socket.sender()
 
         def of_one(event: Any) -> bool:
             said = _said(event)
@@ -121,7 +124,7 @@ def look_only(document: Document, listens: str) -> None:
         if events:
             apply({"events": events}, setter=setter)
 
-    panel_write_order.share(document)
+    page_socket.share(document)
     document.apply_json_patch = patch
     document.replace_with_json = lambda json: None
 
@@ -151,7 +154,7 @@ def _wanted(event: Any, document: Document, listens: str) -> bool:
 
 
 def _said(event: Any) -> object:
-    """Return who a message of a component says to be from; None if it does not."""
+    """Return the sender that a message of a component names; return None if it names none."""
     match event:
         case {"msg_data": {"name": "data_event", "values": {"entries": [_, ["data", {"entries": said}]]}}}:
             return dict(said).get("who")
@@ -159,7 +162,7 @@ def _said(event: Any) -> object:
 
 
 class Where(Matcher):
-    """The requests for which something ``holds``."""
+    """The requests for which a predicate ``holds``."""
 
     def __init__(self, holds: Callable[[HTTPServerRequest], object]) -> None:
         self._holds = holds
@@ -169,9 +172,12 @@ class Where(Matcher):
 
 
 def _follows(request: HTTPServerRequest, path: str) -> bool:
-    """Tell whether who asks is one of those who follow together."""
-    asked = request.path.rstrip("/") == path and TEACH in request.arguments
-    return asked and ALONE not in request.arguments
+    """Return whether a request is from a follower of a lesson who shares the common session.
+
+    Requests from followers who look around alone return False.
+    """
+    asked = request.path.rstrip("/") == path and TEACH_ARGUMENT in request.arguments
+    return asked and ALONE_ARGUMENT not in request.arguments
 
 
 class _Follow(DocHandler):
@@ -180,7 +186,7 @@ class _Follow(DocHandler):
     async def get(self, *args: Any, **kwargs: Any) -> None:
         self.set_header("Cache-Control", "no-store")
         try:
-            lesson = find(self.get_query_argument(TEACH))
+            lesson = find(self.get_query_argument(TEACH_ARGUMENT))
         except ValueError as error:
             refuse(self, 404, str(error))
             return
@@ -199,12 +205,15 @@ class _Follow(DocHandler):
 
 
 def _named(handler: DocHandler, code: str) -> tuple[str, str]:
-    """Return an id for a session, and its token: all who follow can read it, so that of the first of them it
-    holds but the name by which they call this server."""
+    """Return the id and the token of a new session.
+
+    All followers can read the token. Besides the lesson's code it holds only the Host of the first follower's
+    request, none of their other headers or cookies.
+    """
     app = handler.application
     id = generate_session_id(secret_key=app.secret_key, signed=app.sign_sessions)
     host = {"Host": handler.request.headers.get("Host", "")}
-    payload = {"headers": host, "cookies": {}, "arguments": {TEACH: [code.encode()]}}
+    payload = {"headers": host, "cookies": {}, "arguments": {TEACH_ARGUMENT: [code.encode()]}}
     token = generate_jwt_token(
         id,
         secret_key=app.secret_key,

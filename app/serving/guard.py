@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -19,12 +19,10 @@ from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from solverscope.app.compat.bokeh_server import when_made
-from solverscope.app.serving import classroom, returns
-from solverscope.app.serving.access import COOKIES_READ, HEADERS_READ, refusal, refuse
+from solverscope.app.serving import classroom, page_registry, page_socket
+from solverscope.app.serving.access import COOKIES_READ, HEADERS_READ, OWN_NAMES, refusal, refuse
 from solverscope.app.serving.classroom import Where
-from solverscope.app.serving.loops import Wire
 from solverscope.app.serving.serve_options import Serving
-from solverscope.app.watch import PLACE
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -32,31 +30,35 @@ HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",
 }
-#: With one of these a visitor would name the session of their page, and so bring others, who follow a link of
-#: theirs, into it.
-CHOSEN = {"bokeh-session-id", "bokeh-token"}
-CHOSEN_HEADER = "Bokeh-Session-Id"
-#: Seconds for which a page that has lost its connection may take it up again.
+#: Arguments by which a visitor could choose the session of a page, and lead others into it by a link.
+SESSION_ARGUMENTS = {"bokeh-session-id", "bokeh-token"}
+SESSION_HEADER = "Bokeh-Session-Id"
+#: Seconds for which a page that has lost its connection may reconnect.
 TOKEN_LIFE = 7 * 24 * 3600
-#: What this server signs its tokens with, the same in all processes that it is split into.
-KEY = generate_secret_key().encode()
-#: The module whose files are asked for, which Panel imports.
+#: Key that this server signs its tokens with, the same in all its processes.
+TOKEN_KEY = generate_secret_key().encode()
+#: The module whose files a request names, and which Panel imports.
 COMPONENT = re.compile(r"/components/([^/]*)")
+#: The handlers of a server without endpoints for programs.
+NO_PROGRAMS: Mapping[str, type[RequestHandler]] = {}
 #: The addresses of the servers of this process that are guarded.
 _guarded: list[str] = []
 
 
-#: Says in a sentence why a request is not answered; None if it is.
+#: Returns in a sentence why a request is not answered, or None if it is.
 Reason = Callable[[HTTPServerRequest], str | None]
 
 
-def stand(serving: Serving) -> None:
+def stand(serving: Serving, for_programs: Mapping[str, type[RequestHandler]] = NO_PROGRAMS) -> None:
     """Guard the servers that this process makes from now on. May be called again and again.
+
+    ``for_programs`` are handlers that are added for programs of this machine, by their path below a page's.
 
     Only pages that such a server has made can open a websocket. Without a signature a token is its visitor's
     own word: for the session, and for the headers of its first request, which say where it comes from.
     """
-    when_made(partial(_install, serving=serving), KEY, TOKEN_LIFE, HEADERS_READ, COOKIES_READ)
+    install = partial(_install, serving=serving, for_programs=for_programs)
+    when_made(install, TOKEN_KEY, TOKEN_LIFE, HEADERS_READ, COOKIES_READ)
     for name in ("tornado.application", "tornado.general", "asyncio", "bokeh", "panel"):
         logging.getLogger(name).addFilter(not_a_closed_tab)
     for handler in logging.getLogger().handlers:
@@ -77,31 +79,48 @@ def direct_address(path: str) -> str:
     return urlunsplit(parts._replace(netloc=f"localhost:{parts.port}", path=path))
 
 
-def _install(server: BokehTornado, address: str, serving: Serving) -> None:
+def _install(
+    server: BokehTornado,
+    address: str,
+    serving: Serving,
+    for_programs: Mapping[str, type[RequestHandler]],
+) -> None:
     _guarded.append(address)
-    reason = partial(_refusal, serving=serving, server=server)
+    page_socket.install(server)
+    programs = {f"{_path(server, url)}{path}" for url in server.applications for path in for_programs}
+    reason = partial(_refusal, serving=serving, server=server, programs=programs)
     server.default_router.rules.insert(0, Rule(Where(reason), _Refusal, {"reason": reason}))
     if server.prefix:
-        bare = Rule(PathMatches(re.escape(server.prefix) + "$"), _Slash)
+        bare = Rule(PathMatches(re.escape(server.prefix) + "$"), _PrefixRedirect)
         server.default_router.rules.insert(1, bare)
     for url, context in server.applications.items():
         path = _path(server, url)
         server.default_router.rules.insert(1, classroom.rule(path, context))
-        server.add_handlers(".*", [(f"{path}{PLACE}", Wire), (f"{path}/known", _Known, {"context": context})])
-        server.add_handlers(".*", [(f"{path}/left", returns.Left)])
-    server.add_transform(_Headers)
+        server.add_handlers(".*", [(f"{path}/known", _IsKnownHandler, {"context": context})])
+        server.add_handlers(".*", [(f"{path}/left", page_registry.PageClosedHandler)])
+        server.add_handlers(".*", [(f"{path}{below}", handler) for below, handler in for_programs.items()])
+    server.default_router.rules.insert(0, Rule(Where(_shorten_host), RequestHandler))
+    server.add_transform(_SecurityHeaders)
+
+
+def _shorten_host(request: HTTPServerRequest) -> None:
+    """Replace an IPv6 address by a name, as Panel takes what stands behind the first colon for the port."""
+    name, colon, port = request.host.rpartition(":")
+    if name.endswith("]") or request.host.endswith("]"):
+        request.host = f"{OWN_NAMES[0]}{colon}{port}" if name.endswith("]") else OWN_NAMES[0]
 
 
 def _path(server: BokehTornado, url: str) -> str:
     return f"{server.prefix}{url.rstrip('/')}"
 
 
-def _refusal(request: HTTPServerRequest, serving: Serving, server: BokehTornado) -> str | None:
+def _refusal(
+    request: HTTPServerRequest, serving: Serving, server: BokehTornado, programs: Collection[str]
+) -> str | None:
     headers, path = request.headers, unquote(request.path)
-    of_program = any(path == f"{_path(server, url)}{PLACE}" for url in server.applications)
-    if reason := refusal(request.remote_ip, headers, serving, of_program=of_program):
+    if reason := refusal(request.remote_ip, headers, serving, of_program=path in programs):
         return reason
-    if CHOSEN & request.arguments.keys() or CHOSEN_HEADER in headers:
+    if SESSION_ARGUMENTS & request.arguments.keys() or SESSION_HEADER in headers:
         return "This Solverscope gives each page a session of its own: open it without naming one."
     if path.endswith("/ws") and not _ours(headers.get("Sec-WebSocket-Protocol", ""), server):
         return (
@@ -116,7 +135,7 @@ def _refusal(request: HTTPServerRequest, serving: Serving, server: BokehTornado)
 
 
 def _ours(protocols: str, server: BokehTornado) -> bool:
-    """Tell whether the token that stands behind the name of a protocol is one of this server."""
+    """Return whether the token that stands behind the name of a protocol is one of this server."""
     token = protocols.partition(",")[2].strip()
     try:
         return check_token_signature(token, server.secret_key, server.sign_sessions)
@@ -132,16 +151,16 @@ class _Refusal(RequestHandler):
         refuse(self, 403, self._refusal(self.request))
 
 
-class _Slash(RequestHandler):
-    """Leads from the prefix of the server to what is below it."""
+class _PrefixRedirect(RequestHandler):
+    """The redirect from the server's prefix to the path below it."""
 
     def get(self) -> None:
         # relative: a proxy may serve it below a path of its own
         self.redirect(f"{self.request.path.rpartition('/')[2]}/")
 
 
-class _Known(RequestHandler):
-    """Whether a page that has lost its connection finds its session again."""
+class _IsKnownHandler(RequestHandler):
+    """The answer to whether the session of a page that has lost its connection is still there."""
 
     def initialize(self, context: ApplicationContext) -> None:
         self._context = context
@@ -155,8 +174,8 @@ class _Known(RequestHandler):
         self.finish("yes" if wanted in known else "no")
 
 
-class _Headers(OutputTransform):
-    """Keeps others from framing the page or guessing types, and does not say which versions are at work."""
+class _SecurityHeaders(OutputTransform):
+    """Headers that forbid framing the page and guessing types; the one with the versions is dropped."""
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
@@ -168,7 +187,9 @@ class _Headers(OutputTransform):
 
 
 def not_a_closed_tab(record: logging.LogRecord) -> bool:
-    """Filter the log: False for records that say only that a tab was closed while something was being sent to
-    it, which Tornado reports by exceptions of its own."""
+    """Return False for log records that say only that a tab was closed while it was being sent something.
+
+    Tornado reports that by exceptions of its own.
+    """
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, WebSocketClosedError | StreamClosedError)

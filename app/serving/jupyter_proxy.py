@@ -7,25 +7,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from solverscope.app.serving.serve_options import KEY, KEY_HEADER
+from solverscope.app.serving.serve_options import PROXY_KEY_HEADER, PROXY_KEY_VARIABLE
 
 ICON = Path(__file__).resolve().parents[2] / "assets" / "favicon.svg"
-#: Seconds that a start may take: on a slow disk imports alone take half a minute.
+#: Seconds that the start may take: on a slow disk the imports alone take half a minute.
 TIMEOUT = 120.0
 
 
 def server() -> dict[str, Any]:
-    """Return how jupyter-server-proxy starts the server, reaches it and shows it.
+    """Return the settings by which jupyter-server-proxy starts, reaches and shows the server.
 
-    Any user and any browser of the machine can reach the port, and the Host that a visitor calls the proxy by
-    is not known in advance, so the server answers only requests with a key that jupyter-server adds to those
-    it has authenticated; the process gets it by its environment, which other users cannot read.
+    Any user and any browser of the machine can reach the port. The Host by which a visitor calls the proxy
+    is not known in advance. So the server answers only requests with a key, which jupyter-server adds to
+    those it has authenticated. The process gets the key from its environment, which other users cannot read.
     """
     key = secrets.token_urlsafe(32)
     return {
         "command": [sys.executable, "-m", "solverscope", "serve", "--port", "{port}"],
-        "environment": {KEY: key},
-        "request_headers_override": {KEY_HEADER: key},
+        "environment": {PROXY_KEY_VARIABLE: key},
+        "request_headers_override": {PROXY_KEY_HEADER: key},
         "timeout": TIMEOUT,
         "new_browser_tab": True,  # the page lets nobody frame it
         "launcher_entry": {

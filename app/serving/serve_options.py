@@ -1,4 +1,4 @@
-"""How the server was started: what follows ``--args`` of ``panel serve app``, and the key of its proxy."""
+"""Options of the server: the arguments after ``--args`` of ``panel serve app``, and the key of its proxy."""
 
 from __future__ import annotations
 
@@ -11,26 +11,34 @@ from itertools import pairwise
 
 import psutil
 
-PUBLIC, HOST, PLUGIN, MEMORY, DATA = "--public", "--host", "--plugin", "--memory", "--data"
-SCHEDULER, TRUSTED_PROXY = "--scheduler", "--trusted-proxy"
+PUBLIC_FLAG = "--public"
+HOST_FLAG = "--host"
+PLUGIN_FLAG = "--plugin"
+MEMORY_FLAG = "--memory"
+DATA_FLAG = "--data"
+SCHEDULER_FLAG = "--scheduler"
+TRUSTED_PROXY_FLAG = "--trusted-proxy"
 #: The variable with the key of the proxy that starts the server, and the header by which the proxy shows it.
-KEY, KEY_HEADER = "SOLVERSCOPE_PROXY_KEY", "X-Solverscope-Key"
+PROXY_KEY_VARIABLE, PROXY_KEY_HEADER = "SOLVERSCOPE_PROXY_KEY", "X-Solverscope-Key"
 
 #: Memory a server may use by default: half of what the machine has, and at most so much.
 USUAL_MEMORY = 8 << 30
 #: How the address of a Dask scheduler is written.
 ADDRESS = re.compile(r"(?:tcp|tls|wss?)://[^\s/]+:\d{1,5}")
 #: How a host is written without its port.
-NAME = re.compile(r"[^\s/:@\[\]]+|\[[\da-f:.]+\]", re.IGNORECASE)
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+HOST_NAME = re.compile(r"[^\s/:@\[\]]+|\[[\da-f:.]+\]", re.IGNORECASE)
+SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True)
 class Serving:
-    """Whether everybody may look, under which names the server is known besides those of this machine, plugin
-    files, bytes of memory it may use, files of data it offers, and Dask schedulers on which its visitors may
-    run sweeps. The proxies of the names ``proxies`` are trusted to let in nobody but the user who started the
-    server; with a ``key`` only the proxy that has it is answered."""
+    """The options that a server was started with.
+
+    ``public`` admits everybody, and ``hosts`` are names of the server besides those of this machine. There
+    are plug-in files, bytes of memory it may use, data files it offers, and Dask schedulers on which visitors
+    may run sweeps. Proxies of the names ``proxies`` are trusted to admit only the user who started the
+    server. With a ``key`` only the proxy that has it is answered.
+    """
 
     public: bool = False
     hosts: tuple[str, ...] = ()
@@ -45,7 +53,7 @@ class Serving:
     def from_arguments(cls, arguments: Sequence[str] | None = None) -> Serving:
         """Read the arguments of the server's command line or of its script (default: this process's).
 
-        Raises ValueError, one sentence, where a size of memory, an address or a name cannot be read.
+        Raises ValueError, one sentence, if a size of memory, an address or a name cannot be parsed.
         """
         given = list(sys.argv[1:] if arguments is None else arguments)
         if "--args" in given:
@@ -56,41 +64,41 @@ class Serving:
             joined = (word.partition("=")[2] for word in given if word.startswith(f"{flag}="))
             return (*after, *joined)
 
-        sizes = values(MEMORY)
+        sizes = values(MEMORY_FLAG)
         memory = size(sizes[-1]) if sizes else min(USUAL_MEMORY, psutil.virtual_memory().total // 2)
         return cls(
-            public=PUBLIC in given,
-            hosts=tuple(name(HOST, value) for value in values(HOST)),
-            plugins=values(PLUGIN),
+            public=PUBLIC_FLAG in given,
+            hosts=tuple(name(HOST_FLAG, value) for value in values(HOST_FLAG)),
+            plugins=values(PLUGIN_FLAG),
             memory=memory,
-            data=values(DATA),
-            schedulers=tuple(map(address, values(SCHEDULER))),
-            proxies=tuple(name(TRUSTED_PROXY, value) for value in values(TRUSTED_PROXY)),
-            key=os.environ.get(KEY, "").strip(),
+            data=values(DATA_FLAG),
+            schedulers=tuple(map(address, values(SCHEDULER_FLAG))),
+            proxies=tuple(name(TRUSTED_PROXY_FLAG, value) for value in values(TRUSTED_PROXY_FLAG)),
+            key=os.environ.get(PROXY_KEY_VARIABLE, "").strip(),
         )
 
 
 def size(text: str) -> int:
-    """Parse a number of bytes with K, M, G or T after it; ValueError, one sentence, for anything else."""
+    """Parse a number of bytes, such as 8G; raise ValueError, one sentence, for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    amount = float(match[1]) * UNITS[match[2].upper()] if match else 0.0
-    if not 64 * UNITS["M"] <= amount <= 1024 * UNITS["T"]:
-        raise ValueError(f"{MEMORY} {text!r} is not possible: give a size from 64M on, such as 8G")
+    amount = float(match[1]) * SIZE_UNITS[match[2].upper()] if match else 0.0
+    if not 64 * SIZE_UNITS["M"] <= amount <= 1024 * SIZE_UNITS["T"]:
+        raise ValueError(f"{MEMORY_FLAG} {text!r} is not possible: give a size from 64M on, such as 8G")
     return int(amount)
 
 
 def address(text: str) -> str:
-    """Return the address of a Dask scheduler; ValueError, one sentence, for what is none."""
+    """Return the address of a Dask scheduler; raise ValueError, one sentence, for anything else."""
     if not ADDRESS.fullmatch(text.strip()):
         raise ValueError(
-            f"{SCHEDULER} {text!r} is not possible: give an address such as tcp://127.0.0.1:8786"
+            f"{SCHEDULER_FLAG} {text!r} is not possible: give an address such as tcp://127.0.0.1:8786"
         )
     return text.strip()
 
 
 def name(flag: str, text: str) -> str:
-    """Return the name of a host in lower case; ValueError, one sentence, for what is more than a name."""
-    if not NAME.fullmatch(text.strip()):
+    """Return the name of a host in lower case; raise ValueError, one sentence, for more than a name."""
+    if not HOST_NAME.fullmatch(text.strip()):
         raise ValueError(
             f"{flag} {text!r} is not possible: give a name alone, such as scope.example, without port or path"
         )

@@ -1,1 +1,1 @@
-"""What a person chooses, as values: from the command line, from the page, from an address."""
+"""Settings: the values that a person chooses on the command line, on the page or by an address."""

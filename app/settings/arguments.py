@@ -1,4 +1,4 @@
-"""What is written on the command line, as values; every error is one sentence."""
+"""Parsers of the arguments of the command line; every error is one sentence."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ def number(
     high: float | None = None,
     kind: type[float] | type[int] = float,
 ) -> Any:
-    """Check and return a finite number (``kind`` int: a whole one) from ``low`` to ``high`` and above
-    ``above``; None stays None."""
+    """Return the finite number that a text of an option stands for; return None for None.
+
+    The number must be at least ``low``, or greater than ``above`` if that is given, and at most ``high``. It
+    must be whole if ``kind`` is int. Raises ValueError, one sentence, if it is not.
+    """
     from solverscope.solvers.declare import NotAllowed, Parameter
 
     if text is None:
@@ -36,6 +39,14 @@ def number(
         return declared.parse(text)
     except NotAllowed as error:
         raise ValueError(f"{flag} {str(text)[:80]} is not possible: give {error.range}") from None
+
+
+def text_of(value: Any) -> str:
+    """Write a value as a text that is read back as an equal value."""
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:.10g}"
+    return short if float(short) == value else repr(value)
 
 
 def assignments(flag: str, texts: Iterable[str]) -> dict[str, str]:
@@ -51,7 +62,7 @@ def _assignment(flag: str, text: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SolverChoice:
     """``[LABEL=]ID[,name=value,...]``: a solver, under the label its run gets; several joined by + are a
     relay, and all but the last say by ``passes=`` or ``iterations=`` when they hand over."""
 
@@ -60,7 +71,7 @@ class Choice:
     params: dict[str, str]
 
 
-def choices(texts: Sequence[str], suffix: str = "") -> list[Choice]:
+def choices(texts: Sequence[str], suffix: str = "") -> list[SolverChoice]:
     """Parse the solvers given; those without a label get their id and the ``suffix``, with a number from the
     second on."""
     parsed = [_choice(text) for text in texts]
@@ -75,11 +86,11 @@ def choices(texts: Sequence[str], suffix: str = "") -> list[Choice]:
             n += 1
             label = f"{choice.id}-{n}{suffix}"
         taken.append(label)
-        named.append(Choice(label, choice.id, choice.params))
+        named.append(SolverChoice(label, choice.id, choice.params))
     return named
 
 
-def _choice(text: str) -> Choice:
+def _choice(text: str) -> SolverChoice:
     first, *legs = re.split(r"\+(?=[a-z])", text)
     head, *rest = first.split(",")
     label, equals, id = head.rpartition("=")
@@ -90,16 +101,16 @@ def _choice(text: str) -> Choice:
     if not id or (equals and not label):
         raise ValueError(f"--solver {text} names no solver: write --solver [LABEL=]ID[,name=value,...]")
     if not legs:
-        return Choice(label, id, assignments(f"--solver {head}:", rest))
-    from solverscope.solvers import Relay, legs_joined
+        return SolverChoice(label, id, assignments(f"--solver {head}:", rest))
+    from solverscope.solvers import Relay, expand_legs
 
     if id.partition("@")[0] == Relay.id:
-        return Choice(label, id, assignments(f"--solver {head}:", rest) | {"legs": legs_joined(legs)})
-    return Choice(label, Relay.id, {"legs": legs_joined([",".join([id, *rest]), *legs])})
+        return SolverChoice(label, id, assignments(f"--solver {head}:", rest) | {"legs": expand_legs(legs)})
+    return SolverChoice(label, Relay.id, {"legs": expand_legs([",".join([id, *rest]), *legs])})
 
 
 def make_solvers(
-    chosen: Sequence[Choice],
+    chosen: Sequence[SolverChoice],
     settings: Sequence[str],
     seed: int,
     before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
@@ -107,8 +118,8 @@ def make_solvers(
     """Make labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were
     given.
 
-    A setting without a label goes to every solver that has the parameter, unless the solver's own text or a
-    setting with its label says otherwise; ``seed`` to every solver that has one and was not given any.
+    A setting without a label goes to every solver that has the parameter. The solver's own text, or a setting
+    with its label, takes precedence. ``seed`` goes to every solver that has one and was not given any.
     ``before`` has, by id, hyper-parameters in place of the defaults, unless a preset is asked for.
     """
     from solverscope import solvers

@@ -13,44 +13,60 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from solverscope import datasets, solvers
-from solverscope.app.settings import turns, words
-from solverscope.app.settings.arguments import Choice, assignments, choices, make_solvers, number
+from solverscope.app.settings.arguments import SolverChoice, assignments, choices, make_solvers, text_of
+from solverscope.app.settings.lam_changes import LamChange, LamChangeGate
 from solverscope.app.settings.own_file_names import named
 from solverscope.app.settings.recipe import (
-    LAM,
-    LIMITS,
-    SEED,
-    THREADS,
     Entrant,
-    Limits,
     Recipe,
+    RunLimits,
     default_entrants,
     fits,
     info_of,
     make_run,
-    text_of,
     typed,
 )
-from solverscope.app.settings.resumed import Resumed
-from solverscope.app.settings.turns import Dial, Turn
-from solverscope.solvers import LOSSES, PENALTIES, Condition, Parameter, parameters
-from solverscope.solvers.declare import MOST_SEED, NotAllowed
+from solverscope.app.settings.resume_point import ResumePoint
+from solverscope.app.settings.setting import Setting
+from solverscope.app.settings.settings_table import (
+    DATA,
+    ENTRANTS,
+    IN_ADDRESS,
+    IN_RUN_FORM,
+    LAM,
+    LAM_CHANGES,
+    LAM_RATIO,
+    LOSS,
+    OPTIONS,
+    ORIGIN,
+    PENALTY,
+    SET,
+    SETTINGS,
+    of_part,
+    parse_part,
+)
+from solverscope.solvers import LOSSES, PENALTIES, parameters
 from solverscope.solvers.registry import lookup, make
 
 #: Solvers in one race.
 MOST_SOLVERS = 12
 
+#: Settings that a problem's record has under their names, or not at all.
+IN_RECORD = tuple(one for one in SETTINGS if one.in_record and not one.name.endswith("_params"))
+
 
 @dataclass(frozen=True)
 class Experiment:
-    """A problem, the solvers that run on it, where they stop, the iterate they go on from, if any, and the
-    iterates from which λ is another one."""
+    """A problem, the solvers that run on it, and the limits at which they stop.
+
+    ``origin`` is the iterate they go on from, if any, and ``lams`` are the iterates at which λ changes.
+    """
 
     problem: Recipe
     entrants: tuple[Entrant, ...]
-    limits: Limits = field(default_factory=Limits)
-    origin: Resumed | None = None
-    lams: tuple[Turn, ...] = ()
+    limits: RunLimits = field(default_factory=RunLimits)
+    origin: ResumePoint | None = None
+    lams: tuple[LamChange, ...] = ()
 
     @property
     def entrant(self) -> Entrant:
@@ -61,10 +77,12 @@ class Experiment:
     # what is executed
 
     def check(self, problem: solvers.Problem) -> None:
-        """Raise ValueError, one sentence, where the problem is not that of the origin, or a solver cannot run
-        on it with these limits."""
+        """Raise ValueError, one sentence, if the problem is not that of the origin.
+
+        Also raise it if a solver cannot run on the problem with these limits.
+        """
         if self.origin is not None:
-            self.origin.check(problem)
+            check_resumed(self.origin, problem)
         if self.lams and not problem.penalty.takes_lam:
             raise ValueError(f"the penalty {problem.penalty.id} has no λ to change: leave --lam-at out")
         for solver in (entrant.make() for entrant in self.entrants):
@@ -80,75 +98,53 @@ class Experiment:
         gate: solvers.Gate,
         reference: Mapping[str, Any] | None = None,
     ) -> solvers.Run:
-        """Return the run of an entrant; ``reference`` is the record of f*, where it is known."""
+        """Return the run of an entrant; ``reference`` is the record of f*, if it is known."""
         stopping = self.limits.stopping(None if reference is None else reference["f_star"])
-        how = {"label": entrant.label, "gate": Dial(gate, self.lams) if self.lams else gate}
+        how = {"label": entrant.label, "gate": LamChangeGate(gate, self.lams) if self.lams else gate}
         origin = None if self.origin is None else self.origin.origin
         return make_run(problem, entrant.make(), stopping, reference=reference, origin=origin, **how)
 
     # the command line
 
     @classmethod
-    def from_arguments(
-        cls,
-        dataset: str | None,
-        solver: Sequence[str],
-        *,
-        set_: Sequence[str] = (),
-        option: Sequence[str] = (),
-        loss_set: Sequence[str] = (),
-        penalty_set: Sequence[str] = (),
-        seed: str | None = None,
-        threads: str = "1",
-        break_: Sequence[str] = (),
-        from_: str | None = None,
-        lam_at: Sequence[str] = (),
-        average: bool | None = None,
-        **given: str | None,
-    ) -> Self:
-        """Return what the options of ``solverscope run`` ask for, ``given`` by their names: loss, penalty,
-        lam, lam_ratio, tol, gap, f_star, max_iter and max_seconds. Raises ValueError, one sentence."""
-        limits = Limits(
-            tol=number("--tol", given.get("tol"), low=0),
-            gap=number("--gap", given.get("gap"), low=0),
-            f_star=_f_star(given.get("gap"), given.get("f_star")),
-            max_iter=number("--max-iter", given.get("max_iter"), low=0, kind=int),
-            max_seconds=number("--max-seconds", given.get("max_seconds"), low=0),
-            breaks=tuple(map(Condition.parse, break_)),
-        )
-        if lam_at and limits.gap is not None:
+    def from_arguments(cls, dataset: str | None, solver: Sequence[str], **given: Any) -> Self:
+        """Return the experiment that the options of ``solverscope run`` describe.
+
+        ``given`` has their values by the names of their settings. Raises ValueError, one sentence, if they
+        are wrong.
+        """
+        if unknown := given.keys() - {setting.name for setting in SETTINGS}:
+            raise TypeError(f"there is no setting {min(unknown)!r}")
+        limits = RunLimits(**parse_part("limits", given))
+        if limits.gap is not None and limits.f_star is None:
+            limits = replace(limits, f_star="auto")
+        if given.get(LAM_CHANGES.name) and limits.gap is not None:
             raise ValueError("--gap is measured against f* of one λ: leave it or --lam-at out")
-        recipe = {
-            "data": dataset,
-            "options": assignments("--option", option),
-            "seed": number("--seed", seed, low=0, high=MOST_SEED, kind=int),
-            "loss": given.get("loss"),
-            "penalty": given.get("penalty"),
-            "lam": number("--lam", given.get("lam"), above=0),
-            "lam_ratio": number("--lam-ratio", given.get("lam_ratio"), above=0),
-            "average": average,
-            "threads": number("--threads", threads, low=1, kind=int),
-        }
-        origin, before, chosen = None, {}, choices(solver)
-        if from_ is not None:
-            origin = Resumed.parse(from_)
-            recipe, before = origin.recipe(recipe), origin.params(limits.tol)
+        recipe = parse_part("problem", given | {DATA.name: dataset})
+        before, chosen = {}, choices(solver)
+        origin = ORIGIN.parse(given.get(ORIGIN.name))
+        if origin is not None:
+            recipe, before = resumed_recipe(origin, recipe), origin.params(limits.tol)
             chosen = choices(solver, origin.suffix) or [origin.choice]
         recipe["seed"] = recipe["seed"] or 0
         values = datasets.describe(recipe["data"]).parse(recipe["options"])
         recipe["options"] = {name: values[name] for name in recipe["options"]}
-        for noun, table, texts in (("loss", LOSSES, loss_set), ("penalty", PENALTIES, penalty_set)):
-            pairs, id = assignments(f"--{noun}-set", texts), recipe[noun]
-            made = None if id is None or not pairs else make(lookup(table, noun, id), noun, pairs)
-            recipe[f"{noun}_params"] = {n: v if made is None else getattr(made, n) for n, v in pairs.items()}
-        made = make_solvers(chosen, set_, recipe["seed"], before)
+        for noun, classes in (("loss", LOSSES), ("penalty", PENALTIES)):
+            pairs, id = recipe[f"{noun}_params"], recipe[noun]
+            if id is not None and pairs:
+                made = make(lookup(classes, noun, id), noun, pairs)
+                recipe[f"{noun}_params"] = {name: getattr(made, name) for name in pairs}
+        made = make_solvers(chosen, given.get(SET.name, ()), recipe["seed"], before)
         entrants = tuple(Entrant.of(label, solver) for label, solver in made)
-        return cls(Recipe(**recipe), entrants, limits, origin, turns.parse(lam_at))
+        lams = LAM_CHANGES.parse(given.get(LAM_CHANGES.name))
+        return cls(Recipe(**recipe), entrants, limits, origin, lams)
 
     def repeated(self, n: int) -> tuple[Self, dict[str, str]]:
-        """Return the experiment with n runs of each solver, in rounds so that all share good and bad moments
-        of the machine, and the label of the solver by that of the run, which is the same for one run. A
-        solver that makes random choices has the next seed in each round."""
+        """Return the experiment with n runs of each solver, and the label of the solver by that of the run.
+
+        The runs are in rounds, so that all solvers share good and bad moments of the machine. If n is 1, both
+        labels are the same. A solver that makes random choices has the next seed in each round.
+        """
         runs, labels = [], {}
         for k in range(n):
             for entrant in self.entrants:
@@ -161,29 +157,16 @@ class Experiment:
 
     def arguments(self) -> list[str]:
         """Return the arguments of ``solverscope`` that ask for it."""
-        p, limits = self.problem, self.limits
-        said = ["run", p.data]
-        for flag, values in (
-            *(("--option", p.options), ("--loss-set", p.loss_params), ("--penalty-set", p.penalty_params)),
-        ):
-            said += [word for name, value in values.items() for word in (flag, f"{name}={text_of(value)}")]
-        for flag, value in {
-            **{"--seed": p.seed, "--loss": p.loss, "--penalty": p.penalty, "--lam": p.lam},
-            **{"--lam-ratio": p.lam_ratio, "--threads": p.threads if p.threads > 1 else None},
-            **{"--tol": limits.tol, "--gap": limits.gap, "--f-star": limits.f_star},
-            **{"--max-iter": limits.max_iter, "--max-seconds": limits.max_seconds},
-            "--from": None if self.origin is None else self.origin.text,
-        }.items():
-            said += [] if value is None else [flag, text_of(value)]
-        said += [] if p.average is None else ["--average" if p.average else "--sum"]
-        said += [word for one in limits.breaks for word in ("--break", one.text)]
-        said += [word for first, lam in self.lams for word in ("--lam-at", f"{first}={text_of(lam)}")]
-        return said + [word for entrant in self.entrants for word in ("--solver", self._argument(entrant))]
+        said = ["run", self.problem.data]
+        for setting in SETTINGS:
+            if setting.part and setting not in (DATA, ENTRANTS):
+                said += setting.words(setting.of(self))
+        return said + [word for one in self.entrants for word in (ENTRANTS.flag, self._argument(one))]
 
     def _argument(self, entrant: Entrant) -> str:
         """Return an entrant with the hyper-parameters that the command line would fill in otherwise."""
         before = {} if self.origin is None else self.origin.params(self.limits.tol)
-        choice = Choice(entrant.label, entrant.id, {})
+        choice = SolverChoice(entrant.label, entrant.id, {})
         ((_, usual),) = make_solvers([choice], (), self.problem.seed, before)
         params = {n: v for n, v in asdict(entrant.make()).items() if v != getattr(usual, n)}
         return str(replace(entrant, params=params))
@@ -191,25 +174,36 @@ class Experiment:
     # a table: TOML or JSON
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Self:
-        """Return the experiment that was written as a table; ValueError where it is none."""
+    def from_table(cls, said: Mapping[str, Any]) -> Self:
+        """Return the experiment that a table describes; raise ValueError if it describes none."""
         try:
-            limits = {**table.get("limits", {})}
-            limits["breaks"] = tuple(map(Condition.parse, limits.get("breaks", ())))
-            entrants = tuple(Entrant(**one) for one in table["entrants"])
-            origin = Resumed.parse(table["from"]) if "from" in table else None
-            lams = tuple((int(first), float(lam)) for first, lam in table.get("lams", ()))
-            return cls(Recipe(**table["problem"]), entrants, Limits(**limits), origin, lams)
+            problem, limits = {**said["problem"]}, {**said.get("limits", {})}
+            for values, part in ((problem, "problem"), (limits, "limits")):
+                values |= {
+                    one.name: one.codec.from_plain(values[one.name])
+                    for one in of_part(part)
+                    if one.name in values
+                }
+            entrants = tuple(Entrant(**one) for one in said["entrants"])
+            origin = ORIGIN.codec.from_plain(said["from"]) if "from" in said else None
+            lams = LAM_CHANGES.codec.from_plain(said.get("lams", ()))
+            return cls(Recipe(**problem), entrants, RunLimits(**limits), origin, lams)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no table of an experiment: {error}") from None
 
     def table(self) -> dict[str, Any]:
-        """Return it as TOML and JSON know it: what is not said is as usual."""
-        limits = vars(self.limits) | {"breaks": [one.text for one in self.limits.breaks]}
-        entrants = [_said(vars(entrant)) for entrant in self.entrants]
-        table = {"problem": _said(vars(self.problem)), "entrants": entrants, "limits": _said(limits)}
-        table |= {"lams": [list(turn) for turn in self.lams]} if self.lams else {}
-        return table if self.origin is None else table | {"from": self.origin.text}
+        """Return the experiment as a table for TOML and JSON, without settings at their defaults."""
+        problem, limits = ({**vars(values)} for values in (self.problem, self.limits))
+        for values, part in ((problem, "problem"), (limits, "limits")):
+            values |= {one.name: one.codec.plain(values[one.name]) for one in of_part(part)}
+        said = {
+            "problem": _said(problem),
+            "entrants": [_said(vars(entrant)) for entrant in self.entrants],
+            "limits": _said(limits),
+        }
+        if self.lams:
+            said["lams"] = LAM_CHANGES.codec.plain(self.lams)
+        return said if self.origin is None else said | {"from": ORIGIN.codec.plain(self.origin)}
 
     def toml(self) -> str:
         """Return its table as text."""
@@ -217,7 +211,7 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """Hash all that determines its runs, hyper-parameters at their defaults among it."""
+        """Hash everything that determines the runs, including hyper-parameters at their defaults."""
         params = [asdict(entrant.make()) for entrant in self.entrants]
         text = json.dumps([self.table(), params], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -237,45 +231,44 @@ class Experiment:
         """Return ``base`` changed by parameters as a URL has them, and why some of them could not be used."""
         found: Any = base
         wrong: dict[str, str] = {}
-        for name, read in _READERS.items():
+        for setting in IN_ADDRESS:
+            name = setting.in_address
             text = query.get(name)
             if text is None or (name == "data" and text == found.problem.data):
                 continue
             try:
                 if any(character < " " for character in text):
                     raise ValueError("it has a character that cannot be printed")
-                found = read(found, text)
+                found = _with_parameter(setting, found, text)
             except ValueError as error:
                 wrong[name] = str(error)
         fitting = tuple(entrant for entrant in found.entrants if fits(entrant, found.problem) is None)
         return replace(found, entrants=fitting or default_entrants(found.problem)), wrong
 
     def changes(self, base: Self) -> dict[str, str]:
-        """Return the parameters of a URL that make ``base`` this one: of all, those that differ then."""
+        """Return the URL parameters that differ from ``base``."""
         found, said = base, {}
-        for name, text in self.address().items():
-            if text == found.address()[name] or (name == "solvers" and not text):
+        for setting in IN_ADDRESS:
+            text = _parameter(setting, self)
+            if text == _parameter(setting, found) or (setting is ENTRANTS and not text):
                 continue
-            said[name] = text
+            said[setting.in_address] = text
             with suppress(ValueError):  # a file of a visitor's own, which no address names
-                found = _READERS[name](found, text)
+                found = _with_parameter(setting, found, text)
         return said
+
+    def without_run_form(self) -> Experiment:
+        """Return the experiment with the defaults of all settings in the form of the runs."""
+        plain = self
+        for one in IN_RUN_FORM:
+            if one.part:
+                plain = one.put(plain, one.field.default)
+        return plain
 
     def address(self) -> dict[str, str]:
         """Return what the page shows of it as parameters of a URL; every one of them is written, so that
         defaults may change."""
-        p = self.problem
-        return {
-            "data": p.data if p.data in datasets.DATASETS else named(p.data),
-            "options": _pairs(p.options),
-            "seed": str(p.seed),
-            "loss": p.loss or "",
-            "penalty": ",".join([p.penalty or "", *([_pairs(p.penalty_params)] if p.penalty_params else [])]),
-            "lam": "" if p.lam is None else text_of(p.lam),
-            "threads": str(p.threads),
-            "solvers": ";".join(map(str, self.entrants)),
-            **{limit.name: text_of(getattr(self.limits, limit.name)) for limit in LIMITS},
-        }
+        return {setting.in_address: _parameter(setting, self) for setting in IN_ADDRESS}
 
 
 def _read_data(base: Experiment, text: str) -> Experiment:
@@ -327,36 +320,44 @@ def _read_solvers(base: Experiment, text: str) -> Experiment:
     return replace(base, entrants=chosen)
 
 
-def _reader(part: str, declared: Parameter) -> Callable[[Experiment, str], Experiment]:
-    """Return what reads a number of the problem or of the limits; none of a λ leaves it to the data."""
-
-    def read(base: Experiment, text: str) -> Experiment:
-        try:
-            value = declared.parse(text) if text or declared is not LAM else None
-        except NotAllowed as error:
-            raise ValueError(words.of_field(declared, error)) from None
-        return replace(base, **{part: replace(getattr(base, part), **{declared.name: value})})
-
-    return read
+def _write_data(id: str) -> str:
+    return id if id in datasets.DATASETS else named(id)
 
 
-_READERS: dict[str, Callable[[Experiment, str], Experiment]] = {
-    "data": _read_data,
-    "options": _read_options,
-    "seed": _reader("problem", SEED),
-    "loss": _read_loss,
-    "penalty": _read_penalty,
-    "lam": _reader("problem", LAM),
-    "threads": _reader("problem", THREADS),
-    "solvers": _read_solvers,
-    **{limit.name: _reader("limits", limit) for limit in LIMITS},
+def _write_penalty(experiment: Experiment) -> str:
+    penalty, pairs = experiment.problem.penalty or "", _pairs(experiment.problem.penalty_params)
+    return f"{penalty},{pairs}" if pairs else penalty
+
+
+#: Readers and writers of those URL parameters that are not the text of a number.
+_PARAM_READERS: dict[str, Callable[[Experiment, str], Experiment]] = {
+    DATA.in_address: _read_data,
+    OPTIONS.in_address: _read_options,
+    LOSS.in_address: _read_loss,
+    PENALTY.in_address: _read_penalty,
+    ENTRANTS.in_address: _read_solvers,
+}
+_PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
+    DATA.in_address: lambda one: _write_data(one.problem.data),
+    OPTIONS.in_address: lambda one: _pairs(one.problem.options),
+    LOSS.in_address: lambda one: one.problem.loss or "",
+    PENALTY.in_address: _write_penalty,
+    ENTRANTS.in_address: lambda one: ";".join(map(str, one.entrants)),
 }
 
 
-def _f_star(gap: str | None, f_star: str | None) -> float | str | None:
-    if f_star == "auto" or (gap is not None and f_star is None):
-        return "auto"
-    return number("--f-star", f_star)
+def _with_parameter(setting: Setting[Any], base: Experiment, text: str) -> Experiment:
+    """Return ``base`` with the setting of a URL parameter; raise ValueError, one sentence, if it is wrong."""
+    if setting.in_address in _PARAM_READERS:
+        return _PARAM_READERS[setting.in_address](base, text)
+    return setting.put(base, setting.parse_address(text))
+
+
+def _parameter(setting: Setting[Any], experiment: Experiment) -> str:
+    """Return the URL parameter of a setting."""
+    if setting.in_address in _PARAM_WRITERS:
+        return _PARAM_WRITERS[setting.in_address](experiment)
+    return setting.print_address(setting.of(experiment))
 
 
 def _said(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -385,3 +386,32 @@ def _unpairs(text: str) -> dict[str, str]:
         else:
             parts[-1] += f",{part}"
     return assignments("a part", parts)
+
+
+def resumed_recipe(point: ResumePoint, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given settings of the problem, and those of the old run for all others, by name."""
+    about = point.problem
+    same = given[DATA.name] in (None, about[DATA.in_record])
+    recorded = about[OPTIONS.in_record].items() if same else ()
+    options = {name: str(value) for name, value in recorded if value is not None}
+    filled = {
+        one.name: about[one.in_record] for one in IN_RECORD if one is not OPTIONS and given[one.name] is None
+    }
+    if given[LAM_RATIO.name] is not None:
+        filled.pop(LAM.name, None)
+    return {**given, **filled, OPTIONS.name: options | given[OPTIONS.name]}
+
+
+def check_resumed(point: ResumePoint, problem: solvers.Problem) -> None:
+    """Raise ValueError, one sentence, if this is another problem than that of the old run."""
+    here = problem.describe()
+    if here["key"] == point.problem["key"]:
+        return
+    pairs = ((one.flag, here[one.in_record], point.problem[one.in_record]) for one in IN_RECORD)
+    other = (
+        f"{flag.replace('/', ' or ')} is {now} instead of {then}" for flag, now, then in pairs if now != then
+    )
+    what = next(other, "the data, --loss-set, --penalty-set or the program differ")
+    raise ValueError(
+        f"a branch goes on with the problem of its run, and this is not that of {point.file}: {what}"
+    )

@@ -1,4 +1,4 @@
-"""What a visitor is told of files of data."""
+"""Names of files of data without their folders, as a visitor sees them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from solverscope import datasets
 
 
 def named(id: str) -> str:
-    """Return the id of a data set; that of a file has its name alone, without its folder."""
+    """Return the id of a data set; if it is a file, use the name without the folder."""
     try:
         paths = datasets.describe(id).paths
     except datasets.DataError:

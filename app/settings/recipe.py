@@ -1,22 +1,17 @@
-"""What an experiment is made of: how its problem is made, who runs on it, and where they end."""
+"""The parts of an experiment: the recipe of its problem, its entrants, and the limits of their runs."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from solverscope import datasets, solvers
-from solverscope.app.settings.arguments import choices
-from solverscope.datasets.entry import LOSSES as USUAL_LOSSES
-from solverscope.solvers import PENALTIES, Condition, Parameter, Stopping, parameters
-from solverscope.solvers.declare import MOST_SEED
-from solverscope.solvers.runs.stopping import USUAL_TOL
-
-SEED = Parameter("seed", 0, "seed of splits and generators", low=0, high=MOST_SEED, title="random seed")
-LAM = Parameter("lam", 1.0, "strength of the penalty", low=0.0, open_low=True, title="λ")
+from solverscope.app.settings.arguments import choices, text_of
+from solverscope.app.settings.settings_table import IN_RUN_FORM
+from solverscope.datasets.kinds import DEFAULT_LOSSES
+from solverscope.solvers import PENALTIES, Condition, Stopping, parameters
 
 
 @dataclass(frozen=True)
@@ -63,7 +58,7 @@ class Recipe:
 
     def with_fitting_loss(self) -> Self:
         """Return this recipe if its loss is one for its kind of labels, else with the usual one for them."""
-        fitting, usual = solvers.losses_for(self.kind), USUAL_LOSSES[self.kind]
+        fitting, usual = solvers.losses_for(self.kind), DEFAULT_LOSSES[self.kind]
         if self.loss in fitting:
             return self
         return replace(self, loss=usual if usual in fitting else fitting[0])
@@ -73,12 +68,12 @@ class Recipe:
         return datasets.load(self.data, seed=self.seed, progress=progress, **self.options)
 
     def make_loss(self, data: datasets.Dataset) -> solvers.Loss:
-        """Make the loss. Raises ValueError, one sentence, where the data do not take it."""
+        """Make the loss. Raises ValueError, one sentence, if it does not suit the data."""
         return solvers.make_loss(data, self.loss, self.loss_params)
 
     def make(self, data: datasets.Dataset, **how: Any) -> solvers.Problem:
-        """Make the problem on its data; ``how``: crew and pulse, as of :func:`solvers.make_problem`. Raises
-        ValueError, one sentence."""
+        """Make the problem on its data; ``how``: workers and pulse, as of :func:`solvers.make_problem`.
+        Raises ValueError, one sentence."""
         given = {name: value for name, value in vars(self).items() if name not in ("data", "options", "seed")}
         return solvers.make_problem(data, **given, **how)
 
@@ -100,8 +95,8 @@ class Entrant:
 
     @classmethod
     def parse_all(cls, texts: Iterable[str]) -> tuple[Self, ...]:
-        """Parse ``[LABEL=]ID[@PENALTY][,name=value,...]`` each; ValueError, one sentence, if one is not
-        right."""
+        """Parse texts ``[LABEL=]ID[@PENALTY][,name=value,...]``; raise ValueError, one sentence, if one is
+        wrong."""
         found = []
         for choice in choices(list(texts)):
             id, at, penalty = choice.id.partition("@")
@@ -112,7 +107,7 @@ class Entrant:
         return tuple(found)
 
     def recipe(self, shared: Recipe) -> Recipe:
-        """Return what it solves: the problem that all share, but with its own penalty, at the same λ."""
+        """Return the problem of this entrant: the shared problem at the same λ, but with its own penalty."""
         if self.penalty in ("", shared.penalty):
             return shared
         return replace(shared, penalty=self.penalty, penalty_params={})
@@ -129,13 +124,13 @@ class Entrant:
         text = ",".join([head, *(f"{name}={text_of(value)}" for name, value in params.items())])
         if legs == "auto":
             return text
-        return (text + "+" if params or self.penalty else text.removesuffix(self.id)) + solvers.legs_apart(
+        return (text + "+" if params or self.penalty else text.removesuffix(self.id)) + solvers.shorten_legs(
             legs
         )
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """Where runs end, whichever comes first: those of :class:`solvers.Stopping`. ``f_star`` is a number,
     "auto" (looked up, or solved for) or None."""
 
@@ -147,37 +142,16 @@ class Limits:
     breaks: tuple[Condition, ...] = ()
 
     def stopping(self, f_star: float | None = None) -> Stopping:
-        """Return the limits of a run where so much is known of f*: without it there is no gap. Where nothing
-        else is given they are the usual ones."""
+        """Return the limits of a run, given f* or None.
+
+        Without f* no gap ends it; without any limit the usual ones apply.
+        """
         gap = None if f_star is None else self.gap
         return Stopping(self.tol, gap, f_star, self.max_iter, self.max_seconds, self.breaks).or_usual()
 
 
 #: Where runs on the page end: sooner than elsewhere, as somebody waits for them.
-PAGE_LIMITS = Limits(tol=USUAL_TOL, max_seconds=120.0)
-#: The same as fields of a form and of an address.
-LIMITS = (
-    Parameter(
-        *("tol", PAGE_LIMITS.tol, "stop when the violation is at most this fraction of its value at w = 0"),
-        **{"low": 0.0, "high": 1.0, "open_low": True, "title": "relative violation ε"},
-    ),
-    Parameter(
-        *("max_seconds", PAGE_LIMITS.max_seconds, "stop a run after this many CPU seconds"),
-        **{"low": 0.0, "high": 1e6, "open_low": True, "title": "time limit, CPU s"},
-    ),
-)
-#: How many threads a run takes on the page; the command line does not know its bound.
-THREADS = Parameter(
-    *("threads", 1, "threads that share the products of a run; what it computes is the same for any number"),
-    **{"low": 1, "high": max(2, os.cpu_count() or 1), "title": "threads of a run"},
-)
-#: How often each solver runs on the page, and at most.
-MOST_REPEATS = 9
-REPEAT = Parameter(
-    *("repeat", 1, "runs of each solver, random ones with the next seeds: plots show median and band"),
-    **{"low": 1, "high": MOST_REPEATS, "title": "runs of each solver"},
-)
-REPEATS = tuple(map(str, range(1, MOST_REPEATS + 1)))
+PAGE_LIMITS = RunLimits(**{one.name: one.field.default for one in IN_RUN_FORM if one.part == "limits"})
 
 
 def make_run(
@@ -191,7 +165,7 @@ def make_run(
     """Put a run together: the solver goes as far as its limits need, and its trace tells the ``reference``
     that f* is from. ``how`` as of :class:`solvers.Run`. ValueError, one sentence, where the solver refuses
     the problem."""
-    run = solvers.Run(problem, solver.towards(stopping.tol), stopping=stopping, **how)
+    run = solvers.Run(problem, solver.with_tol(stopping.tol), stopping=stopping, **how)
     if reference is not None:
         run.trace.tell(reference=reference)
     return run
@@ -207,7 +181,7 @@ def info_of(id: str) -> datasets.DataSetInfo:
 
 
 def why_not_data(id: str) -> str | None:
-    """Say why a data set cannot be used now; None if it can."""
+    """Return why a data set cannot be used now; return None if it can."""
     info = info_of(id)
     if not solvers.losses_for(info.kind) and "positive" not in {o.name for o in info.options}:
         return f"no loss for {info.kind} labels is registered"
@@ -216,7 +190,7 @@ def why_not_data(id: str) -> str | None:
 
 
 def fits(entrant: Entrant, problem: Recipe) -> str | None:
-    """Say why a solver cannot take the problem's loss and its own or the problem's penalty; None if it
+    """Return why a solver cannot take the problem's loss and its own or the problem's penalty; None if it
     can."""
     own = entrant.recipe(problem).penalty
     if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
@@ -235,11 +209,3 @@ def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
     declared = {p.name: p for p in parameters(cls)}
     values = {name: declared[name].parse(value) for name, value in params.items()}
     return {name: value for name, value in values.items() if value != declared[name].default}
-
-
-def text_of(value: Any) -> str:
-    """Write a value so that it is read as the same."""
-    if not isinstance(value, float):
-        return str(value)
-    short = f"{value:.10g}"
-    return short if float(short) == value else repr(value)

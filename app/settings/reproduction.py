@@ -1,4 +1,4 @@
-"""How runs are done again: lines for the command line, and the same in Python.
+"""Reproduction of runs: lines for the command line, and the same in Python.
 
 A branch goes on from a file that the line before it writes, and λ changes where it did. What is not known of
 a run is said in a comment.
@@ -14,19 +14,24 @@ from typing import Any
 
 from solverscope import datasets, solvers
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.settings.recipe import Entrant, Limits, Recipe
-from solverscope.app.settings.resumed import Resumed
+from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
+from solverscope.app.settings.resume_point import ResumePoint
+from solverscope.app.settings.settings_table import DATA, OPTIONS, SEED, SETTINGS
 from solverscope.solvers import LOSSES, PENALTIES, SOLVERS, Origin, Solver, Trace, parameters, segments
 from solverscope.solvers.runs.own_loop import OWN_LOOP
 
+#: Recorded settings of a problem on given data.
+OF_PROBLEM = tuple(one for one in SETTINGS if one.in_record and one not in (DATA, OPTIONS, SEED))
 #: Said before the lines.
-LENGTH = "# Each run goes as far as it had come: limits of time would not end it at the same iterate."
+LENGTH_NOTE = "# Each run goes as far as it had come: limits of time would not end it at the same iterate."
 
 
 def experiments(trace: Trace) -> list[Experiment]:
-    """Return what has the same iterates up to the newest one there is: the runs that it branched off, and
-    itself, each of which goes on from the file of the one before. Raises ValueError, one sentence, where its
-    record alone does not tell that."""
+    """Return the experiments that reproduce the iterates of a run up to its newest one.
+
+    These are the runs that it branched off, and the run itself, each continuing from the file of its
+    predecessor. Raises ValueError, one sentence, if the record of the run does not determine them.
+    """
     info = trace.info
     if info.solver == OWN_LOOP:
         raise ValueError(f"{info.label} is a loop of your own: only your program repeats it")
@@ -38,17 +43,17 @@ def experiments(trace: Trace) -> list[Experiment]:
     declared = {p.name for p in parameters(SOLVERS[info.solver])}
     params = {name: value for name, value in info.params.items() if name in declared}
     last, recipe = int(trace.last["iteration"]), _recipe(info.problem)
-    turns = tuple((s.first, s.lam) for s in segments(trace)[1:] if s.first <= last)
+    changes = tuple((s.first, s.lam) for s in segments(trace)[1:] if s.first <= last)
     entrant = _entrant(info.label, solvers.make_solver(info.solver, **params))
-    found = [Experiment(recipe, (entrant,), Limits(max_iter=last), lams=turns)]
+    found = [Experiment(recipe, (entrant,), RunLimits(max_iter=last), lams=changes)]
     while origin is not None:
         now = found[0]
         recipe = recipe if origin.lam is None else replace(recipe, lam=origin.lam)
         if recipe != now.problem:  # the same run, before its λ was changed
-            turns = ((origin.iteration + 1, now.problem.lam), *now.lams)
-            found[0] = replace(now, problem=recipe, lams=turns)
+            changes = ((origin.iteration + 1, now.problem.lam), *now.lams)
+            found[0] = replace(now, problem=recipe, lams=changes)
         else:
-            limits = Limits(max_iter=origin.iteration)
+            limits = RunLimits(max_iter=origin.iteration)
             found.insert(0, Experiment(recipe, (_entrant(origin.label, origin.solver),), limits))
         origin = origin.before
     for k in range(1, len(found)):
@@ -56,7 +61,7 @@ def experiments(trace: Trace) -> list[Experiment]:
         name = re.sub("[^A-Za-z0-9._]+", "-", before.label)
         file = f"{name}-{last}-{found[k - 1].key[:6]}.jsonl"
         there = Origin(before.label, before.make(), last, (0.0, 0.0), {})
-        found[k] = replace(found[k], origin=Resumed(f"{file}@{last}", file, info.problem, there))
+        found[k] = replace(found[k], origin=ResumePoint(f"{file}@{last}", file, info.problem, there))
     return found
 
 
@@ -66,7 +71,7 @@ def _entrant(label: str, solver: Solver) -> Entrant:
 
 
 def _repeated(traces: Sequence[Trace], said: list[str]) -> Iterator[tuple[Trace, list[Experiment]]]:
-    """Go through the runs that can be repeated, with their experiments; why others cannot is ``said``."""
+    """Yield the runs that can be repeated with their experiments; append to ``said`` why others cannot."""
     for trace in traces:
         try:
             yield trace, experiments(trace)
@@ -75,8 +80,8 @@ def _repeated(traces: Sequence[Trace], said: list[str]) -> Iterator[tuple[Trace,
 
 
 def commands(traces: Sequence[Trace]) -> str:
-    """Return the lines of ``solverscope run`` that have the same iterates as these runs."""
-    said = [LENGTH, *_needed(traces)]
+    """Return lines of ``solverscope run`` that reproduce the iterates of these runs."""
+    said = [LENGTH_NOTE, *_needed(traces)]
     for _, wanted in _repeated(traces, said):
         for one, following in zip(wanted, [*wanted[1:], None], strict=True):
             out = [] if following is None else ["--out", following.origin.file]
@@ -87,7 +92,7 @@ def commands(traces: Sequence[Trace]) -> str:
 
 
 def snippet(traces: Sequence[Trace]) -> str:
-    """Return the Python that has the same iterates as these runs; of several, each is in ``traces``."""
+    """Return Python code that reproduces the iterates of these runs; if several, they are in ``traces``."""
     several = len(traces) > 1
     said = ["from solverscope import datasets, solvers", *_needed(traces)]
     said += ["traces = {}"] if several else []
@@ -102,9 +107,9 @@ def _calls(wanted: Experiment, *, first: bool) -> list[str]:
     p, entrant, last = wanted.problem, wanted.entrant, wanted.limits.max_iter
     solver = f"solver = {_call('solvers.make_solver', entrant.id, **entrant.params)}"
     if first:
-        named = ("loss", "penalty", "lam", "average", "loss_params", "penalty_params")
-        made = {name: value for name in named if (value := getattr(p, name)) not in (None, {})}
-        arguments = ", ".join(f"{name}={value!r}" for name, value in made.items())
+        made = {one.name: value for one in OF_PROBLEM if (value := one.of(wanted)) not in (None, {})}
+        params_last = sorted(made.items(), key=lambda pair: isinstance(pair[1], dict))
+        arguments = ", ".join(f"{name}={value!r}" for name, value in params_last)
         lines = [
             f"data = {_call('datasets.load', p.data, seed=p.seed, **p.options)}",
             f"problem = solvers.make_problem(data, {arguments})",
@@ -120,21 +125,15 @@ def _calls(wanted: Experiment, *, first: bool) -> list[str]:
     lines.append(f"run = solvers.Run(problem, solver, {origin}stopping=solvers.Stopping(max_iter={last}))")
     if not wanted.lams:
         return [*lines, "trace = run.execute()"]
-    turns = (
+    changes = (
         f'    if trace.last["iteration"] == {n - 1}:\n        run.set_lam({lam!r})' for n, lam in wanted.lams
     )
-    return [*lines, "for trace in run.steps():", *turns]
+    return [*lines, "for trace in run.steps():", *changes]
 
 
 def _recipe(problem: Mapping[str, Any]) -> Recipe:
-    named = ("seed", "loss", "penalty", "average")
-    return Recipe(
-        problem["dataset"],
-        _options(problem),
-        lam=problem.get("lam"),
-        **{name: problem[name] for name in named},
-        **{name: problem.get(name, {}) for name in ("loss_params", "penalty_params")},
-    )
+    recorded = {one.name: problem[one.in_record] for one in OF_PROBLEM if one.in_record in problem}
+    return Recipe(problem[DATA.in_record], _options(problem), problem[SEED.in_record], **recorded)
 
 
 def _needed(traces: Sequence[Trace]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Stories: set-ups with a question, one TOML file each beside this one; some lead a visitor through."""
+"""Stories: set-ups with a question, one TOML file each in this folder; some lead a visitor through."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, info_of, typed
-from solverscope.app.stories.ask import LAST, Ask
+from solverscope.app.stories.question import LAST_ITERATE, StoryQuestion
 from solverscope.solvers import PENALTIES, Condition
 
 log = logging.getLogger(__name__)
@@ -20,14 +20,18 @@ log = logging.getLogger(__name__)
 #: In place of the id and the name of a story.
 FREE, FREE_NAME = "free", "Free experiment"
 #: The files of stories.
-FOLDER = Path(__file__).parent
+STORIES_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Step:
-    """A step of a guided story: what is said, what is ``set`` (by the names of an address), whether the runs
-    ``start``, the ``run`` and the condition ``until`` whose first iterate gets the cursor (or "last"; without
-    one the cursor follows the run), and the ``view`` that is pointed at, by its id."""
+class StoryStep:
+    """A step of a guided story: its ``text``, what is ``set`` (by the names of an address), and whether the
+    runs ``start``.
+
+    The cursor goes to the first iterate of ``run`` that satisfies the condition ``until``, or to the last one
+    if that is "last". Without a condition the cursor follows the run. ``view`` is the id of the view that is
+    pointed at.
+    """
 
     text: str
     set: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +43,7 @@ class Step:
     @property
     def condition(self) -> Condition | None:
         """Return what the iterate under the cursor is the first to satisfy; None for a head or an end."""
-        return None if self.until in ("", LAST) else Condition.parse(self.until)
+        return None if self.until in ("", LAST_ITERATE) else Condition.parse(self.until)
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ class Story:
     setting: Experiment
     f_star: Mapping[str, float] = field(default_factory=dict)
     view: dict[str, Any] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
-    ask: Ask | None = None
+    steps: tuple[StoryStep, ...] = ()
+    ask: StoryQuestion | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -102,8 +106,8 @@ def read(path: Path) -> Story:
             id=_place(path)[1],
             look_for=tuple(text.pop("look_for")),
             setting=Experiment(problem, Entrant.parse_all(text.pop("solvers")), limits),
-            steps=tuple(Step(**step) for step in text.pop("step", ())),
-            ask=Ask(**text.pop("ask")) if "ask" in text else None,
+            steps=tuple(StoryStep(**step) for step in text.pop("step", ())),
+            ask=StoryQuestion(**text.pop("ask")) if "ask" in text else None,
             **text,
         )
         for wrong in _wrong(story):
@@ -180,7 +184,7 @@ def _log_once(sentence: str) -> None:
 
 def _all() -> tuple[dict[str, Story], dict[str, str]]:
     found, wrong = [], {}
-    for path in FOLDER.glob("*.toml"):
+    for path in STORIES_FOLDER.glob("*.toml"):
         try:
             found.append((_place(path), _read(path)))
         except ValueError as error:

@@ -8,23 +8,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from solverscope.app.owner import hold
+from solverscope.app.files.process_lock import try_lock
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.sweep.watched import RECORD
+from solverscope.app.sweep.cell_progress import RECORD, RERUN_STATES
 from solverscope.solvers import Trace
-from solverscope.solvers.runs.atomic_files import NotWritten, replacing, why_not_written
-from solverscope.solvers.runs.reading import read
-from solverscope.solvers.runs.records import Unfit, checked
-from solverscope.solvers.runs.trace import save
+from solverscope.solvers.compute.atomic_files import NotWritten, replacing, why_not_written
+from solverscope.solvers.traces.reading import read
+from solverscope.solvers.traces.records import InvalidRecord, checked
+from solverscope.solvers.traces.trace import save
 
-#: The file with a line for each cell that has ended; traces stand beside it, called after their cells.
+#: The file with a line for each cell that has ended; traces are in the same folder, named after their cells.
 LEDGER = "cells.jsonl"
 #: The file with a line for each λ that was chosen.
-CHOICES = "choices.jsonl"
+CHOICES_FILE = "choices.jsonl"
 #: The file that the sweep which writes to a folder holds locked.
 LOCK = "lock"
-#: Statuses of cells that are run again when a sweep goes on.
-UNFINISHED = ("failed", "stopped")
 
 
 class Store:
@@ -38,14 +36,13 @@ class Store:
     def open(self, resume: bool) -> dict[str, dict[str, Any]]:
         """Make the folder ready; return the records of the cells that need not run again, by key.
 
-        Raises ValueError, one sentence, where another sweep is at work there, where there are results and
-        nobody said that they are to be gone on from, or where they cannot be read; NotWritten where the
-        folder cannot be used.
+        Raises ValueError, one sentence, if another sweep is at work there, if there are results but no
+        ``resume``, or if they cannot be read. Raises NotWritten if the folder cannot be used.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = (self.folder / LOCK).open("ab")
-            if not hold(self._lock):
+            if not try_lock(self._lock):
                 raise ValueError(
                     f"another sweep is at work in {self.folder}: wait until it has ended, or give --out to "
                     "name another folder"
@@ -65,10 +62,10 @@ class Store:
         except OSError as error:
             self.close()
             raise self._unwritten(error) from error
-        return {key: record for key, record in known.items() if record["status"] not in UNFINISHED}
+        return {key: record for key, record in known.items() if record["status"] not in RERUN_STATES}
 
     def close(self) -> None:
-        """Let others write to the folder."""
+        """Release the folder, so that others may write to it."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -84,7 +81,7 @@ class Store:
             try:
                 record = checked(json.loads(line), RECORD, tuple(RECORD))
             except (ValueError, RecursionError) as error:
-                what = str(error) if isinstance(error, Unfit) else "is not JSON"
+                what = str(error) if isinstance(error, InvalidRecord) else "is not JSON"
                 raise ValueError(
                     f"line {number} of {self.ledger} is no result of a sweep, it {what}: delete that line, "
                     "and its run is done again"
@@ -108,17 +105,17 @@ class Store:
 
     def keep_choices(self, chosen: Sequence[Mapping[str, Any]]) -> None:
         """Keep what was chosen, in place of what was chosen before. Raises NotWritten."""
-        path = self.folder / CHOICES
+        path = self.folder / CHOICES_FILE
         if chosen or path.is_file():
             with replacing(path, encoding="utf-8") as file:
                 file.writelines(f"{json.dumps(one)}\n" for one in chosen)
 
     def trace_path(self, cell: Experiment) -> Path:
-        """Return where the trace of a cell is kept."""
+        """Return the path of the stored trace of a cell."""
         return self.folder / f"{cell.key}.jsonl"
 
     def trace(self, cell: Experiment) -> Trace | None:
-        """Return the trace of a cell that has ended; None if it had no iterate. Raises ValueError."""
+        """Return the trace of a cell that has ended; return None if it had no iterate. Raises ValueError."""
         path, measured = self.trace_path(cell), self._metrics_path(cell)
         if not path.is_file():
             return None
@@ -134,7 +131,7 @@ class Store:
         return trace
 
     def _metrics_path(self, cell: Experiment) -> Path:
-        """Return where the test metrics that were measured on the way are kept."""
+        """Return the path of the test metrics that were measured during the run."""
         return self.folder / f"{cell.key}.metrics.json"
 
     def _unwritten(self, error: OSError) -> NotWritten:

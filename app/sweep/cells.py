@@ -1,4 +1,4 @@
-"""What a worker does for a cell: makes its problem from names and numbers, runs it, returns what came out."""
+"""The task of a worker: it makes the problem of a cell, runs it, and returns what came of it as records."""
 
 from __future__ import annotations
 
@@ -13,29 +13,32 @@ from distributed import get_worker
 from solverscope import solvers
 from solverscope.app import plugins
 from solverscope.app.runs.budget import budget
-from solverscope.app.runs.library import Shelf
 from solverscope.app.runs.packing import pack_rows
+from solverscope.app.runs.problem_cache import LruCache
 from solverscope.app.runs.reference import reference
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Recipe
-from solverscope.app.sweep import attended
-from solverscope.app.sweep.courier import Courier
+from solverscope.app.sweep import watchdog
+from solverscope.app.sweep.cell_reporter import CellReporter
 from solverscope.solvers.runs.lam_path import check_takes_lam
-from solverscope.solvers.runs.trace import plain
+from solverscope.solvers.traces.trace import plain
 
 #: Data and problems of this process, the least recently used dropped where they take too much memory.
-_shelf = Shelf(lambda: budget.kept)
+_shelf = LruCache(lambda: budget.kept)
 
 
-class Turn(NamedTuple):
-    """The turn of a cell in a sweep that has so much time: when that is over, by the clock of the system, and
-    the share of what is left when the turn comes."""
+class TimeSlice(NamedTuple):
+    """The time of a cell in a sweep with a time limit.
+
+    ``due`` is the system time at which the limit ends, and ``share`` the fraction of the remaining seconds
+    that the cell may use.
+    """
 
     due: float
     share: float
 
     def limit(self, seconds: float | None) -> float:
-        """Return the CPU seconds that a run may take which has a limit of its own, or none."""
+        """Return the CPU seconds that a run may take, at most its own limit of ``seconds`` if it has one."""
         left = self.share * max(self.due - time.time(), 0.0)
         return left if seconds is None else min(seconds, left)
 
@@ -46,7 +49,7 @@ def run(
     sweep: str,
     f_star: Mapping[str, Any] | None,
     files: Sequence[str],
-    turn: Turn | None = None,
+    turn: TimeSlice | None = None,
 ) -> dict[str, Any]:
     """Run a cell, known by its key, as a Dask task; ``f_star`` is what :func:`find_reference` has found,
     ``files`` are plug-ins, which its solver may need, and ``turn`` is its turn where the sweep has a limit.
@@ -55,11 +58,11 @@ def run(
     ``metrics``, ``status`` and ``message``. Whatever goes wrong with the cell is a result too.
     """
     entrant = cell.entrant
-    with Courier(get_worker(), sweep, key) as courier:
+    with CellReporter(get_worker(), sweep, key) as reporter:
         trace = solvers.Trace(solvers.RunInfo(entrant.label, entrant.id, entrant.params))
         try:
             plugins.load_all(files)
-            trace = execute(cell, courier, f_star, turn)
+            trace = execute(cell, reporter, f_star, turn)
         except solvers.Interrupted:
             trace.finish("stopped", "stopped before its first iterate")
         except MemoryError:
@@ -70,7 +73,7 @@ def run(
             trace.finish("failed", f"{type(error).__name__}: {error}")
     rows, _, _ = trace.since(None)
     return {
-        "attempt": courier.attempt,
+        "attempt": reporter.attempt,
         "about": json.dumps(trace.info.record(), default=str),
         "rows": pack_rows(rows),
         "result": plain(trace.result),
@@ -81,25 +84,25 @@ def run(
 
 
 def execute(
-    cell: Experiment, courier: Courier, f_star: Mapping[str, Any] | None, turn: Turn | None
+    cell: Experiment, reporter: CellReporter, f_star: Mapping[str, Any] | None, turn: TimeSlice | None
 ) -> solvers.Trace:
-    """Run a cell within its turn, told to a courier, and return its trace; ValueError is one sentence."""
+    """Run a cell within its time slice, report it, and return its trace. Raises ValueError, one sentence."""
     problem = problem_of(cell.problem)
-    courier.pulse()
+    reporter.pulse()
     if f_star is not None and "error" in f_star:
         raise ValueError(f_star["error"])
     cell.check(problem)
-    run = cell.run(cell.entrant, problem, courier, f_star)
+    run = cell.run(cell.entrant, problem, reporter, f_star)
     if turn is not None:
         run.stopping = replace(run.stopping, max_seconds=turn.limit(run.stopping.max_seconds))
-    courier.follow(run.trace)
-    return attended.execute(run, courier.signs)
+    reporter.follow(run.trace)
+    return watchdog.execute(run, reporter.heartbeat)
 
 
 def problem_of(recipe: Recipe) -> solvers.Problem:
-    """Make the problem of a recipe; data, and problems that differ in λ alone, are made once a process.
+    """Make the problem of a recipe; data, and problems that differ only in λ, are made once per process.
 
-    Raises ValueError, one sentence.
+    Raises ValueError, one sentence, if the problem cannot be made.
     """
     source = Recipe(recipe.data, recipe.options, recipe.seed)
     shared = replace(recipe, lam=None, lam_ratio=None)
@@ -116,10 +119,10 @@ def problem_of(recipe: Recipe) -> solvers.Problem:
 
 def find_reference(key: str, cell: Experiment, sweep: str, files: Sequence[str]) -> dict[str, Any]:
     """Solve for f* of the problem of a cell, once for all that share it; ``error`` says why it failed."""
-    with Courier(get_worker(), sweep, f"f* of {key}") as courier:
+    with CellReporter(get_worker(), sweep, f"f* of {key}") as reporter:
         try:
             plugins.load_all(files)
-            return reference(problem_of(cell.problem), courier).describe()
+            return reference(problem_of(cell.problem), reporter).describe()
         except solvers.Interrupted:
             return {"error": "stopped while f* was solved for"}
         except (ValueError, OSError, MemoryError) as error:

@@ -23,15 +23,15 @@ CONNECT = 10.0
 LOOPBACK = "127.0.0.1"
 #: Seconds without a sign of life of a worker of ours until it is restarted, and its cells run again (Dask's
 #: own are five minutes).
-SILENT = 60.0
+WORKER_TTL_SECONDS = 60.0
 #: Dask, and what makes the keys that processes of a cluster of our own know each other by.
 NEEDED = ("distributed", "cryptography")
-MISSING = 'sweeps and shards need Dask: install it with python -m pip install "solverscope[cluster]"'
+DASK_MISSING = 'sweeps and shards need Dask: install it with python -m pip install "solverscope[cluster]"'
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where to run: a ``scheduler`` (None: a cluster of ``workers`` processes on this machine)."""
+class ClusterSpec:
+    """A Dask cluster: that of a ``scheduler``, or, if None, one of ``workers`` processes on this machine."""
 
     scheduler: str | None = None
     workers: int | None = None
@@ -39,18 +39,18 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Say where, in a few words."""
+        """Return in a few words where it is."""
         return f"the scheduler {self.scheduler}" if self.scheduler else "this machine"
 
 
 def why_no_dask() -> str | None:
-    """Say why nothing can be run on Dask here; None if it can."""
-    return MISSING if any(importlib.util.find_spec(name) is None for name in NEEDED) else None
+    """Return why nothing can be run on Dask here; return None if it can."""
+    return DASK_MISSING if any(importlib.util.find_spec(name) is None for name in NEEDED) else None
 
 
 @contextmanager
-def connected(place: Place) -> Iterator[Client]:
-    """Give a client of the cluster, as a context. A cluster of its own listens on this machine only, without
+def connected(place: ClusterSpec) -> Iterator[Client]:
+    """Yield a client of the cluster, as a context. A cluster of its own listens on this machine only, without
     Dask's page, and ends with the context. Raises ValueError, one sentence."""
     if reason := why_no_dask():
         raise ValueError(reason)
@@ -64,7 +64,7 @@ def connected(place: Place) -> Iterator[Client]:
 
     settings = {
         "distributed.comm.timeouts.connect": CONNECT,
-        "distributed.scheduler.worker-ttl": f"{SILENT} s",
+        "distributed.scheduler.worker-ttl": f"{WORKER_TTL_SECONDS} s",
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
         "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",
@@ -83,8 +83,8 @@ def connected(place: Place) -> Iterator[Client]:
 
 
 @contextmanager
-def _own_cluster(loop: IOLoop, place: Place) -> Iterator[LocalCluster]:
-    """Give worker processes on this machine, as a context. They start in a thread of their own: whoever
+def _own_cluster(loop: IOLoop, place: ClusterSpec) -> Iterator[LocalCluster]:
+    """Yield worker processes on this machine, as a context. They start in a thread of their own: whoever
     interrupts that ends them once they are whole, as half-begun ones would complain.
 
     All of its connections ask for a key that this process has just made: whoever reaches a scheduler without
@@ -119,7 +119,7 @@ def _own_cluster(loop: IOLoop, place: Place) -> Iterator[LocalCluster]:
 
 @contextmanager
 def _deaf_loop() -> Iterator[IOLoop | None]:
-    """Give the loop of a cluster, in a thread that hears no signal to end, nor do processes that it starts.
+    """Yield the loop of a cluster, in a thread with signals to end blocked, as in processes that it starts.
 
     Ctrl-C goes to all processes of a terminal: workers would die of it while a run that stops still needs
     them. They end with their cluster, or, whatever becomes of it, with the process that has started them.
@@ -168,8 +168,8 @@ def _client(address: str) -> Client:
 
 
 def started(work: Callable[[], T], name: str = "asking the scheduler") -> Future[T]:
-    """Do ``work`` in a thread that nobody waits for, and return what is to come of it: a scheduler that is
-    stopped takes a question and says nothing."""
+    """Start ``work`` in a thread that nobody waits for, and return its future: a stopped scheduler accepts a
+    request and never answers."""
     outcome = Future[T]()
 
     def do() -> None:

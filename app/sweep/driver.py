@@ -11,24 +11,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from solverscope.app import plugins
+from solverscope.app.sweep.cell_progress import CellProgress
 from solverscope.app.sweep.cell_store import Store
-from solverscope.app.sweep.choice import choices, settings_of
-from solverscope.app.sweep.cluster import Place, connected, started
+from solverscope.app.sweep.cluster import ClusterSpec, connected, started
+from solverscope.app.sweep.lam_selection import choices, settings_of
 from solverscope.app.sweep.spec import Spec
-from solverscope.app.sweep.watched import Watched
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from solverscope.app.sweep.courier import Command
+    from solverscope.app.sweep.cell_reporter import Command
 
 #: Seconds after which the driver looks up from what comes in.
-PERIOD = 0.1
+INBOX_POLL_SECONDS = 0.1
 #: Seconds that cells at work have to end once Stop was said; then they are given up.
-GRACE = 5.0
+STOP_SECONDS = 5.0
 #: Share of the time of a sweep that is given to solvers: the rest goes into loading and compiling.
 FOR_SOLVERS = 0.8
-#: Seconds between two looks at which workers there are.
+#: Seconds between two checks of which workers there are.
 ROLL_CALL = 2.0
 #: Seconds without an answer after which a scheduler is called silent.
 SILENCE = 2.0
@@ -38,7 +38,7 @@ class SchedulerGone(OSError):
     """The scheduler does not answer any more; the message says what became of the sweep."""
 
 
-class Sweep:
+class SweepDriver:
     """A grid of runs. ``run`` does all of it in the calling thread; everything else may be called, and read,
     from others.
 
@@ -48,9 +48,9 @@ class Sweep:
     cells that it has are not run again. Each worker loads the plug-ins that are loaded here.
     """
 
-    def __init__(self, spec: Spec, place: Place, store: Store, *, resume: bool = False) -> None:
+    def __init__(self, spec: Spec, place: ClusterSpec, store: Store, *, resume: bool = False) -> None:
         self.spec, self.place, self.store = spec, place, store
-        self.cells = {cell.key: Watched(cell) for cell in spec.cells}
+        self.cells = {cell.key: CellProgress(cell) for cell in spec.cells}
         self.workers: int | None = None
         self.silent = False
         self.over, self.message = False, ""
@@ -60,14 +60,16 @@ class Sweep:
         self._futures: dict[str, Future] = {}
         #: what the driver has yet to do about what came in
         self._inbox: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
-        self._ended: Callable[[Watched], None] = lambda watched: None
+        self._ended: Callable[[CellProgress], None] = lambda watched: None
         kept = store.open(resume)
         for key in self.cells.keys() & kept.keys():
             self.cells[key].recall(kept[key])
 
     def choices(self) -> list[dict[str, Any]]:
-        """Return what was chosen, if it was asked for: see :func:`.choice.choices`; nothing before all have
-        ended."""
+        """Return the choices of λ, if they were requested: see :func:`.lam_selection.choices`.
+
+        There are none before all cells have ended.
+        """
         if not self.spec.choose or self._open:
             return []
         return choices([one.record | {"settings": settings_of(one.cell)} for one in self.cells.values()])
@@ -86,7 +88,7 @@ class Sweep:
             self._tell("pause")
 
     def resume(self) -> None:
-        """Let them go on."""
+        """Continue the runs that are paused."""
         if self._command == "pause":
             self._tell("go")
 
@@ -100,11 +102,11 @@ class Sweep:
         self._command = command
         self._inbox.put(lambda: None)  # the driver passes it on at once
 
-    def run(self, ended: Callable[[Watched], None] = lambda watched: None) -> None:
-        """Run all cells that are not kept already, and call ``ended`` with each that ends.
+    def run(self, ended: Callable[[CellProgress], None] = lambda watched: None) -> None:
+        """Run all cells without stored results, and call ``ended`` with each cell that ends.
 
-        Raises ValueError where there is no cluster; SchedulerGone, where what has arrived is kept;
-        NotWritten where results cannot be.
+        Raises ValueError if there is no cluster, and NotWritten if results cannot be written. Raises
+        SchedulerGone if the scheduler is lost; results that have arrived are kept.
         """
         self._ended = ended
         try:
@@ -120,7 +122,7 @@ class Sweep:
             self.over = True
 
     @property
-    def _open(self) -> list[Watched]:
+    def _open(self) -> list[CellProgress]:
         return [watched for watched in self.cells.values() if watched.alive]
 
     def _follow(self, client: Client) -> None:
@@ -145,7 +147,7 @@ class Sweep:
                     told = self._command
                     wanted.set(told)
                     if told == "stop":
-                        give_up = now + GRACE
+                        give_up = now + STOP_SECONDS
                         self._drop(client, [w for w in self._open if w.state == "waiting"])
                 if now > give_up:
                     self._drop(client, self._open)
@@ -182,12 +184,12 @@ class Sweep:
                         cells.find_reference, key, cell, name, self._files, key=f"{name}-f*-{key}"
                     )
             if seconds is not None:
-                turn = cells.Turn(time.time() + seconds, FOR_SOLVERS * min(slots / left, 1.0))
+                turn = cells.TimeSlice(time.time() + seconds, FOR_SOLVERS * min(slots / left, 1.0))
             given = key, cell, name, f_star, self._files, turn
             self._futures[key] = client.submit(cells.run, *given, key=f"{name}-{key}", pure=False)
             self._futures[key].add_done_callback(partial(self._done, watched))
 
-    def _done(self, watched: Watched, future: Future) -> None:
+    def _done(self, watched: CellProgress, future: Future) -> None:
         """Fetch what came of a cell, in a thread of Dask's."""
         outcome: Any = None
         if future.status != "cancelled":
@@ -198,9 +200,9 @@ class Sweep:
         self._inbox.put(partial(self._take, watched, outcome))
 
     def _receive(self, client: Client) -> None:
-        """Do what is to be done about what has come in, waiting a moment for it."""
+        """Handle what has come in, waiting a moment for it."""
         try:
-            self._inbox.get(timeout=PERIOD)()
+            self._inbox.get(timeout=INBOX_POLL_SECONDS)()
             while True:
                 self._inbox.get_nowait()()
         except queue.Empty:
@@ -211,7 +213,7 @@ class Sweep:
         if message["cell"] in self.cells:  # else it is of an f*
             self.cells[message["cell"]].take(message)
 
-    def _take(self, watched: Watched, outcome: Mapping[str, Any] | Exception | None) -> None:
+    def _take(self, watched: CellProgress, outcome: Mapping[str, Any] | Exception | None) -> None:
         """Take what came of a cell; None where Dask has cancelled it."""
         self._futures.pop(watched.cell.key, None)  # its worker may forget the result
         if not watched.alive:
@@ -224,18 +226,18 @@ class Sweep:
             watched.end(outcome)
         self._keep(watched)
 
-    def _keep(self, watched: Watched) -> None:
+    def _keep(self, watched: CellProgress) -> None:
         self.store.put(watched.cell, watched.trace, watched.record)
         self._ended(watched)
 
-    def _drop(self, client: Client, given_up: Sequence[Watched]) -> None:
+    def _drop(self, client: Client, given_up: Sequence[CellProgress]) -> None:
         """Cancel cells; those that have begun are kept as far as they are known."""
         keys = [watched.cell.key for watched in given_up]
         gone = [self._futures.pop(key) for key in keys if key in self._futures]
         self._give_up(given_up, self.message)
         client.cancel(gone, force=True)
 
-    def _give_up(self, cells: Sequence[Watched], why: str) -> None:
+    def _give_up(self, cells: Sequence[CellProgress], why: str) -> None:
         for watched in cells:
             begun = watched.state != "waiting"
             watched.fail(why, "stopped")
@@ -251,7 +253,7 @@ class Sweep:
 
 
 def _in_words(error: Exception) -> str:
-    """Say why Dask gave a cell up."""
+    """Return in words why Dask gave a cell up."""
     if type(error).__name__ == "KilledWorker":
         return (
             "the workers that ran it died, again and again: it takes more memory than they may have, or its "
@@ -262,7 +264,7 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def counts(cells: Mapping[str, Watched]) -> dict[str, int]:
+def counts(cells: Mapping[str, CellProgress]) -> dict[str, int]:
     """Count the cells in each state, in the order of a cell's life."""
     order = ("waiting", "loading", "compiling", "running", "paused", "finished", "stopped", "failed")
     found = [watched.state for watched in cells.values()]

@@ -1,4 +1,4 @@
-"""What the records of a sweep's cells say together: minima, gaps, and when a gap was reached."""
+"""Figures from the records of a sweep's cells: minima, gaps, and when a gap was reached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from solverscope.solvers import Trace, relative_gap, undercuts
 
 
 def problem_of(record: Mapping[str, Any]) -> str | None:
-    """Return the key of a record's problem; None where it could not be made."""
+    """Return the key of a record's problem; return None if the problem could not be made."""
     return (record.get("problem") or {}).get("key")
 
 
@@ -28,7 +28,7 @@ def f_stars(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def gap_of(record: Mapping[str, Any], best: Mapping[str, float]) -> float | None:
-    """Return (f - f*)/|f*| at the end of a run; None where it is not known."""
+    """Return (f - f*)/|f*| at the end of a run; return None if it is not known."""
     key, objective = problem_of(record), record.get("objective")
     if key not in best or objective is None or undercuts(objective, best[key]):
         return None

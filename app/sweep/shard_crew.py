@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from solverscope.app import plugins
 from solverscope.app.settings.recipe import Recipe
-from solverscope.app.sweep.cluster import CONNECT, Place, connected
-from solverscope.solvers.problems.shards.crew import Answer, Crew, Hand, ShardLost
+from solverscope.app.sweep.cluster import CONNECT, ClusterSpec, connected
 from solverscope.solvers.problems.shards.shard import Order, Shard
+from solverscope.solvers.problems.shards.worker_pool import ShardAnswer, ShardLost, ShardWorker, WorkerPool
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOADING, LEAVING, LOOK = 600.0, 5.0, 1.0
 
 
-class DaskCrew(Crew):
+class DaskCrew(WorkerPool):
     """Hands as Dask actors, each on a worker of its own, which talk to each other. Names and numbers go
     there; each loads its rows itself, and the plug-ins that are loaded here."""
 
@@ -33,11 +33,11 @@ class DaskCrew(Crew):
         ]
         with client.as_current():  # an actor asks for the client when it is made
             super().__init__([future.result(LOADING) for future in futures])
-        for met in [hand.meet(self.hands) for hand in self.hands]:
+        for met in [hand.connect(self.members) for hand in self.members]:
             met.result(CONNECT)
 
-    def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> Answer:
-        """Have every shard do this. Raises ShardLost where one is gone."""
+    def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> ShardAnswer:
+        """Send orders to every shard and return their answer. Raises ShardLost if one is gone."""
         looked = time.monotonic()
 
         def look() -> None:
@@ -56,11 +56,11 @@ class DaskCrew(Crew):
             raise
 
     def leave(self) -> None:
-        """Let the hands forget each other: the cluster keeps an actor as long as another one knows it."""
+        """Disconnect the hands from each other: the cluster keeps an actor while another one refers to it."""
         there = self._there()
         with suppress(OSError):
-            hands = [hand for hand, worker in zip(self.hands, self.workers, strict=True) if worker in there]
-            for left in [hand.part() for hand in hands]:
+            hands = [hand for hand, worker in zip(self.members, self.workers, strict=True) if worker in there]
+            for left in [hand.disconnect() for hand in hands]:
                 left.result(LEAVING)
 
     def _there(self) -> set[str]:
@@ -77,17 +77,17 @@ class DaskCrew(Crew):
             )
 
 
-def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> Hand:
+def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> ShardWorker:
     """Load the data of a recipe, on a worker, and keep shard ``k`` of ``count``; ``files`` are plug-ins."""
     plugins.load_all(files)
     data = recipe.load()
-    return Hand(Shard.of(data, recipe.make_loss(data), k, count, recipe.threads))
+    return ShardWorker(Shard.of(data, recipe.make_loss(data), k, count, recipe.threads))
 
 
 @contextmanager
-def hired(place: Place, recipe: Recipe, count: int) -> Iterator[DaskCrew]:
-    """Give a crew of ``count`` shards on a cluster, as a context: each loads data and loss of the recipe, and
-    uses its number of threads. Raises ValueError."""
+def hired(place: ClusterSpec, recipe: Recipe, count: int) -> Iterator[DaskCrew]:
+    """Yield a crew of ``count`` shards on a cluster, as a context. Each loads data and loss of the recipe,
+    and uses its number of threads. Raises ValueError."""
     with connected(place) as client:
         try:
             client.wait_for_workers(count, timeout=CONNECT)

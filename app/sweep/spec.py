@@ -1,4 +1,4 @@
-"""What a sweep is to run: read from TOML or JSON, checked, and laid out as a grid of cells."""
+"""Specifications of sweeps: TOML or JSON that is read, checked and expanded to a grid of cells."""
 
 from __future__ import annotations
 
@@ -15,31 +15,34 @@ from typing import Any
 from solverscope import datasets, solvers
 from solverscope.app.settings.arguments import choices, make_solvers, number
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.settings.recipe import Entrant, Limits, Recipe
-from solverscope.app.sweep.choice import by_parts, checked
-from solverscope.datasets.entry import LOSSES as USUAL_LOSSES
-from solverscope.solvers.declare import MOST_SEED
+from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
+from solverscope.app.settings.setting import NumberCodec, Setting
+from solverscope.app.settings.settings_table import F_STAR, GAP, LAM, SEED, of_part
+from solverscope.app.sweep.lam_selection import by_parts, checked
+from solverscope.datasets.kinds import DEFAULT_LOSSES
 from solverscope.solvers.registry import lookup, make
-from solverscope.solvers.runs.records import LARGEST, printable
+from solverscope.solvers.traces.records import MAX_COUNT, printable
 
 #: Runs in one sweep, at most.
 MOST_CELLS = 10_000
 #: Bytes of a file that says what to run, at most.
-LONGEST = 1 << 20
+MAX_SPEC_BYTES = 1 << 20
 #: Lists and tables in one another, at most: {"set": {"label": {"memory": [3, 9]}}}.
 DEEPEST = 3
-FLAT = "write lists of numbers and texts, not of lists"
+NO_NESTED_LISTS = "write lists of numbers and texts, not of lists"
 #: What a text may say, with what it means; the last ones stand in a table of their own.
 KEYS = (
     *("name", "data", "loss", "penalty", "lam", "lam_ratio", "average", "seeds", "solvers"),
     *("choose", "folds"),
 )
 TABLES = ("loss_set", "penalty_set", "set", "limits")
-#: Tables that each make a grid of their own of what they say and what stands beside them.
+#: Tables that each make a grid of their own from their values and those outside them.
 RUNS = "runs"
 #: Gives the entry of a data set by its id; ValueError where there is none.
 Describe = Callable[[str], datasets.DataSetInfo]
-LIMITS = ("tol", "gap", "f_star", "max_iter", "max_seconds", "total_seconds")
+#: The limits that each run of a sweep may have, and the name of the one that all of them share.
+RUN_LIMITS = tuple(one for one in of_part("limits") if isinstance(one.codec, NumberCodec))
+TOTAL_SECONDS = "total_seconds"
 
 
 @dataclass(frozen=True)
@@ -54,18 +57,20 @@ class Spec:
 
     @property
     def digest(self) -> str:
-        """Hash what is run, whatever it is called."""
+        """Hash the runs of the sweep; its name is ignored."""
         return hashlib.sha256("".join(cell.key for cell in self.cells).encode()).hexdigest()[:16]
 
     @classmethod
     def read(cls, path: Path, **also: Any) -> Spec:
-        """Read a file that ends in .toml or .json; ``also`` goes before what it says. Raises ValueError, one
-        sentence."""
+        """Read a file that ends in .toml or .json; values in ``also`` override those of the file.
+
+        Raises ValueError, one sentence, if the file is invalid.
+        """
         if path.suffix not in (".toml", ".json"):
             raise ValueError(f"cannot read {path.name}: the name of a sweep must end in .toml or .json")
         try:
-            if path.stat().st_size > LONGEST:
-                raise ValueError(f"cannot read {path}: it has more than {LONGEST >> 20} MiB")
+            if path.stat().st_size > MAX_SPEC_BYTES:
+                raise ValueError(f"cannot read {path}: it has more than {MAX_SPEC_BYTES >> 20} MiB")
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise ValueError(f"cannot read {path}: it is no text in UTF-8") from None
@@ -86,10 +91,13 @@ class Spec:
         describe: Describe = datasets.describe,
         **also: Any,
     ) -> Spec:
-        """Lay out the grid that a text describes, as :meth:`of`; ``also`` goes before what it says. Raises
-        ValueError, one sentence."""
-        if len(text) > LONGEST:
-            raise ValueError(f"it has more than {LONGEST >> 20} MiB")
+        """Expand the grid that a TOML or JSON text describes, as :meth:`of` does.
+
+        Values in ``also`` override those of the text. Raises ValueError, one sentence, if the text is
+        invalid.
+        """
+        if len(text) > MAX_SPEC_BYTES:
+            raise ValueError(f"it has more than {MAX_SPEC_BYTES >> 20} MiB")
         try:
             given = json.loads(text) if json_text else tomllib.loads(text)
         except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
@@ -97,16 +105,19 @@ class Spec:
         except ValueError:
             raise ValueError("it has a number of thousands of digits: write a smaller one") from None
         except RecursionError:
-            raise ValueError(f"it is nested too deep: {FLAT}") from None
+            raise ValueError(f"it is nested too deep: {NO_NESTED_LISTS}") from None
         if not isinstance(given, dict):
             raise ValueError('it is a list: write a table with "data" and "solvers"')
         return cls.of({"name": name, **given, **also}, describe)
 
     @classmethod
     def of(cls, given: Mapping[str, Any], describe: Describe = datasets.describe) -> Spec:
-        """Lay out the grid that values describe; ``describe(id)`` gives the entry of a data set with the
-        options that may be set. Where ``runs`` lists tables, each is laid out with what stands beside
-        them, of which it may say otherwise. Raises ValueError, one sentence."""
+        """Expand the grid that values describe.
+
+        ``describe(id)`` returns the entry of a data set with the options that may be set. If ``runs`` lists
+        tables, each is expanded together with the values outside them, which it may override. Raises
+        ValueError, one sentence.
+        """
         shared, runs = {name: value for name, value in given.items() if name != RUNS}, given.get(RUNS, [{}])
         if not isinstance(runs, list | tuple) or not runs or not all(isinstance(run, dict) for run in runs):
             raise ValueError(f"{RUNS} is no list of tables: write [[{RUNS}]] and below it what differs")
@@ -144,10 +155,12 @@ class Spec:
 
 
 def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what one of ``runs`` is with what all share: it is told last, and tables are put together.
-    ValueError, one sentence, where it is not made of what a sweep may say."""
+    """Return one of ``runs`` merged with what all share: its values take precedence, and tables are merged.
+
+    Raises ValueError, one sentence, if it has anything that a sweep may not have.
+    """
     if RUNS in run:
-        raise ValueError(f"a table of {RUNS} has {RUNS} of its own: {FLAT}")
+        raise ValueError(f"a table of {RUNS} has {RUNS} of its own: {NO_NESTED_LISTS}")
     given = {**shared, **run}
     _known("a sweep", given, (*KEYS, *TABLES, RUNS))
     for table in TABLES:
@@ -165,11 +178,13 @@ def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]
     return given
 
 
-def _cells(given: Mapping[str, Any], describe: Describe, limits: Limits, folds: int) -> Iterator[Experiment]:
+def _cells(
+    given: Mapping[str, Any], describe: Describe, limits: RunLimits, folds: int
+) -> Iterator[Experiment]:
     """Yield the cells of one table."""
     lams = _lams(given)
     params = {f"{noun}_params": given.get(f"{noun}_set", {}) for noun in ("loss", "penalty")}
-    seeds = [_number("seeds", one, low=0, kind=int, high=MOST_SEED) for one in several(given.get("seeds", 0))]
+    seeds = [_parsed("seeds", SEED, one) for one in several(given.get("seeds", 0))]
     for (data, options), seed in itertools.product(_data(given["data"], describe, folds), seeds):
         for loss, penalty in _objectives(given, data, options):
             made = _solvers(given, seed, loss, penalty)
@@ -193,7 +208,7 @@ def _check(name: str, value: Any, depth: int = 0) -> None:
     need to be. ValueError, one sentence, where it is not."""
     if isinstance(value, list | dict):
         if depth == DEEPEST:
-            raise ValueError(f"{name} is nested too deep: {FLAT}")
+            raise ValueError(f"{name} is nested too deep: {NO_NESTED_LISTS}")
         if len(value) > MOST_CELLS:
             raise _too_many()
         for key, one in value.items() if isinstance(value, dict) else ((name, one) for one in value):
@@ -204,19 +219,21 @@ def _check(name: str, value: Any, depth: int = 0) -> None:
             raise ValueError(f"{name} = {value!r:.80} holds a control character: leave that out")
     elif value is not None and not isinstance(value, bool | int | float):
         raise ValueError(f"{name} = {value!r:.80} is not possible: write a number or a text")
-    elif isinstance(value, int) and abs(value) > LARGEST:
-        raise ValueError(f"{name} has a number of more than {len(str(LARGEST))} digits: write a smaller one")
+    elif isinstance(value, int) and abs(value) > MAX_COUNT:
+        raise ValueError(
+            f"{name} has a number of more than {len(str(MAX_COUNT))} digits: write a smaller one"
+        )
 
 
 def _names(name: str, given: Any) -> list[str | None]:
-    """Return ids as they are listed; [None] where there are none."""
+    """Return the listed ids, or [None] if there are none."""
     if not all(one is None or isinstance(one, str) for one in several(given)):
         raise ValueError(f'{name} = {given!r:.80} is not possible: write {name} = "ID" or ["ID", ...]')
     return several(given)
 
 
 def several(value: Any) -> list[Any]:
-    """Return what is listed; a value alone as a list of one."""
+    """Return a list of values as it is, and a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
@@ -229,20 +246,33 @@ def apart(text: str) -> tuple[str, dict[str, str]]:
 
 def _number(name: str, value: Any, **bounds: Any) -> Any:
     """Check a number as :func:`.arguments.number` does; a text is none here."""
-    given = value if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
-    return number(f"{name} =", given, **bounds)
+    return number(f"{name} =", _numeric(value), **bounds)
 
 
-def _limits(given: Mapping[str, Any]) -> tuple[Limits, float | None]:
+def _parsed(name: str, setting: Setting[Any], value: Any) -> Any:
+    """Return the value of a setting; a text is none here."""
+    return setting.codec.parse(f"{name} =", _numeric(value))
+
+
+def _numeric(value: Any) -> Any:
+    """Return a number as it is, and anything else as a text that is none."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+
+
+def _limits(given: Mapping[str, Any]) -> tuple[RunLimits, float | None]:
     """Return the limits of each run, and the limit of all."""
-    _known("[limits]", given, LIMITS)
+    _known("[limits]", given, [*(one.name for one in RUN_LIMITS), TOTAL_SECONDS])
     if given.get("f_star", "auto") != "auto":
         raise ValueError('every problem has its own f*: write f_star = "auto", or leave it out')
-    kinds = {"tol": float, "gap": float, "max_iter": int, "max_seconds": float}
-    found = {n: _number(n, given[n], low=0, kind=kind) for n, kind in kinds.items() if n in given}
-    total = given.get("total_seconds")
-    total = None if total is None else _number("total_seconds", total, above=0)
-    return Limits(**found, f_star="auto" if "f_star" in given or "gap" in given else None), total
+    found: dict[str, Any] = {
+        one.name: _parsed(one.name, one, given[one.name])
+        for one in RUN_LIMITS
+        if one.name in given and one is not F_STAR
+    }
+    if F_STAR.name in given or GAP.name in given:
+        found[F_STAR.name] = "auto"
+    total = given.get(TOTAL_SECONDS)
+    return RunLimits(**found), None if total is None else _number(TOTAL_SECONDS, total, above=0)
 
 
 def _data(
@@ -272,7 +302,7 @@ def _objectives(
 ) -> Iterator[tuple[str | None, str | None]]:
     """Yield losses and penalties, all that is known of them before data are read checked."""
     kind = None if entry.paths else entry.kind_of(**options)
-    losses = _names("loss", given.get("loss", None if kind is None else USUAL_LOSSES[kind]))
+    losses = _names("loss", given.get("loss", None if kind is None else DEFAULT_LOSSES[kind]))
     for loss, penalty in itertools.product(losses, _names("penalty", given.get("penalty", entry.penalty))):
         if loss is not None:
             make(lookup(solvers.LOSSES, "loss", loss), "loss", given.get("loss_set", {}))
@@ -298,7 +328,7 @@ def _lams(given: Mapping[str, Any]) -> list[dict[str, float | None]]:
 def _grid(name: str, given: Any) -> list[float]:
     """Return values as they are listed, or log-spaced: {from = 1, to = 0.01, n = 5}."""
     if not isinstance(given, dict):
-        return [_number(name, value, above=0) for value in several(given)]
+        return [_parsed(name, LAM, value) for value in several(given)]
     if given.keys() != {"from", "to", "n"}:
         raise ValueError(f"{name} is a list, or a range as {{from = 1, to = 0.01, n = 5}}")
     first, last = (_number(f"{name}.{end}", given[end], above=0) for end in ("from", "to"))

@@ -13,8 +13,7 @@ from solverscope.solvers import Probe, Problem
 from .base.probe_view import ProbeView
 from .base.problem_view import ProblemView
 from .base.view import View
-from .bundle.cutting_planes import Bundle
-from .compare.benchopt_curves import BenchoptCurves
+from .bundle.cutting_planes import BundleView as Bundle
 from .compare.past_runs import PastRuns
 from .compare.race import Race
 from .compare.rule_race import RuleRace
@@ -25,10 +24,10 @@ from .convergence.convergence import Convergence
 from .convergence.phase_times import PhaseTimes
 from .convergence.rate import Rate
 from .convergence.sparsity import Sparsity
-from .convergence.steps import Steps
+from .convergence.steps import StepsView as Steps
 from .log.algorithm import Algorithm
 from .log.event_log import EventLog
-from .model.learned_model import Model
+from .model.learned_model import ModelView as Model
 from .path.lam_path import Path
 from .playground.playground import Playground
 from .search.curvature_memory import Memory
@@ -39,7 +38,7 @@ from .sweep.sweep_map import Sweep
 from .trajectories.weight_trajectories import Trajectories
 
 #: Views on tabs, by group.
-GROUPS: dict[str, tuple[type[View], ...]] = {
+VIEW_GROUPS: dict[str, tuple[type[View], ...]] = {
     "Progress": (Steps, PhaseTimes, Rate, Record),
     "Inside the solver": (Shrinking, Memory, LineSearch, Trajectories, Bundle),
     "Model": (RowSparsity, Model, Accuracy, Path),
@@ -48,7 +47,7 @@ GROUPS: dict[str, tuple[type[View], ...]] = {
 }
 
 #: Views on tabs by id, in their order; those of plug-ins are the last.
-TABS: dict[str, type[View]] = {view.id: view for group in GROUPS.values() for view in group}
+TABS: dict[str, type[View]] = {view.id: view for group in VIEW_GROUPS.values() for view in group}
 
 #: Views above the tabs.
 ABOVE_TABS: tuple[type[View], ...] = (Convergence, Sparsity)
@@ -58,8 +57,8 @@ REPLACEMENTS: list[type[ProblemView]] = [Playground]
 
 
 def register(view: type[View]) -> type[View]:
-    """Add a view to the tabs, after the others, or a :class:`ProblemView` to those that stand above the tabs
-    for problems of their own (usable as a decorator); ValueError if its id is taken."""
+    """Add a view to the tabs, after the others (usable as a decorator). A :class:`ProblemView` is added to
+    those that stand above the tabs for problems of their own. Raise ValueError if its id is taken."""
     known = TABS | {other.id: other for other in REPLACEMENTS}
     if known.get(view.id, view) is not view:
         raise ValueError(f"{view.id} is registered already: give your view another id")

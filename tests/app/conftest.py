@@ -17,7 +17,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.page.session import Session
-from solverscope.app.runs.pool import RunPool, Share
+from solverscope.app.runs.pool import PoolShare, RunPool
 from solverscope.solvers.problems import problem as problem_module
 from tests import waiting
 from tests.waiting import PATIENCE
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents and "browser_name" in item.fixturenames:
+        if "browser_name" in item.fixturenames and Path(__file__).parent in item.path.parents:
             # a fixture called ``page`` is Playwright's, whose event loop is then at work beside later tests
             raise pytest.UsageError(f"{item.nodeid} asks for a browser: name its fixture otherwise")
 
@@ -58,7 +58,7 @@ def chain_problem() -> solvers.Problem:
 
 
 @pytest.fixture
-def share() -> Generator[Share, None, None]:
+def share() -> Generator[PoolShare, None, None]:
     """A session's share of a pool with two slots; whatever still runs is stopped."""
     share = RunPool(2).share()
     yield share
@@ -87,16 +87,16 @@ def wait_until() -> Callable[..., None]:
 def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> None:
     """Problems made from here on forget their gradient at zero, as those of very many weights do: for another
     penalty or λ it is computed anew."""
-    monkeypatch.setattr(problem_module, "KEPT", 0)
+    monkeypatch.setattr(problem_module, "KEPT_WEIGHTS", 0)
 
 
 @pytest.fixture
 def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], None, None]:
     """``visit(name=value, ...)`` makes a page and waits for its data, which are not in memory before."""
     from solverscope.app.page.page import Page
-    from solverscope.app.runs import library
+    from solverscope.app.runs import problem_cache
 
-    library.shelf.clear()
+    problem_cache.cache.clear()
     pages: list[Page] = []
 
     def make(**query: str) -> Page:
@@ -131,12 +131,12 @@ class Served:
             return True
         return False
 
-    def get(self, path: str, **headers: str | None) -> tuple[int, dict[str, str], str]:
+    def get(self, path: str, method: str = "GET", **headers: str | None) -> tuple[int, dict[str, str], str]:
         """Status, headers and text of an answer, by a raw socket. Of ``headers``, None leaves one out, and an
         underscore stands for a dash."""
         wanted = {"Host": f"localhost:{self.port}", "Connection": "close"}
         wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
-        lines = [f"GET {path} HTTP/1.1", *(f"{k}: {v}" for k, v in wanted.items() if v is not None)]
+        lines = [f"{method} {path} HTTP/1.1", *(f"{k}: {v}" for k, v in wanted.items() if v is not None)]
         with socket.create_connection(("127.0.0.1", self.port), 30) as connection:
             connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
             answer = http.client.HTTPResponse(connection)

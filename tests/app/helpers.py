@@ -1,9 +1,9 @@
-"""What tests see of the page and do on it, as a visitor would: texts, figures and their data, clicks."""
+"""Helpers that read the page and act on it as a visitor would: texts, figures and their data, clicks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import panel as pn
@@ -12,11 +12,10 @@ from bokeh.events import Event, Tap
 from bokeh.models import ColumnDataSource, GlyphRenderer, Span, VSpan
 from bokeh.plotting import figure
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.page.session import Session
-from solverscope.app.page.stage import Stage
-from solverscope.app.runs import library
-from solverscope.app.serving.access import HERE, Rights
+from solverscope.app.runs import problem_cache
+from solverscope.app.serving.access import LOCAL_RIGHTS, Rights
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.stories import Story
 from solverscope.app.views import View
@@ -57,22 +56,50 @@ class Browser:
         self.tick()
 
 
-def stage(
+@dataclass
+class FakeProblem:
+    """A problem that is chosen, and loaded if there is one."""
+
+    problem: Problem | None = None
+    loading: str = ""
+
+    def known(self, key: str | None) -> Problem | None:
+        return None
+
+
+@dataclass
+class FakeSolvers:
+    """A list of solvers with a style for each chosen one."""
+
+    run_styles: Sequence[int] = ()
+
+
+@dataclass
+class FakePage:
+    """The part of a page that the panels of tabs use; nothing can be started without a setting."""
+
+    session: Session
+    setting: Experiment | None = None
+    problem: FakeProblem = field(default_factory=FakeProblem)
+    rights: Rights = LOCAL_RIGHTS
+
+    @property
+    def obstacle(self) -> str | None:
+        return "no setting" if self.setting is None else None
+
+    @property
+    def solvers(self) -> FakeSolvers:
+        return FakeSolvers(range(0 if self.setting is None else len(self.setting.entrants)))
+
+
+def fake_page(
     session: Session,
     setting: Experiment | None = None,
     problem: Problem | None = None,
-    rights: Rights = HERE,
-) -> Stage:
-    """As much of a page as the panel of a tab looks at; nothing can be started without a setting."""
-    styles = range(0 if setting is None else len(setting.entrants))
-    return SimpleNamespace(
-        session=session,
-        rights=rights,
-        setting=setting,
-        obstacle="no setting" if setting is None else None,
-        problem=SimpleNamespace(problem=problem, loading="", known=lambda key: None),
-        solvers=SimpleNamespace(run_styles=styles),
-    )
+    rights: Rights = LOCAL_RIGHTS,
+) -> FakePage:
+    """A page with this session, setting and problem."""
+    return FakePage(session, setting, FakeProblem(problem), rights)
 
 
 def happen(event: Event) -> None:
@@ -97,8 +124,10 @@ def problem_of(story: Story, solver: str = "") -> Problem:
     """The problem of a story, or of one of its solvers, by its label or the penalty it has of its own."""
     setting = story.setting.problem
     own = next((s for s in story.setting.entrants if solver and solver in (s.label, s.penalty)), None)
-    data = library.load(setting)
-    return library.variant(library.problem(data, setting), own.recipe(setting) if own else setting)
+    data = problem_cache.load(setting)
+    return problem_cache.variant(
+        problem_cache.problem(data, setting), own.recipe(setting) if own else setting
+    )
 
 
 # texts
@@ -110,7 +139,7 @@ def _panes(view: View) -> list[pn.pane.HTML]:
 
 def said(view: View) -> str:
     """What a view and its parts say at the cursor."""
-    return "\n".join(pane.object for pane in _panes(view) if isinstance(pane, theme.Said))
+    return "\n".join(pane.object for pane in _panes(view) if isinstance(pane, ui.CursorText))
 
 
 def text(view: View) -> str:
@@ -136,7 +165,7 @@ def hint(view: View) -> str:
 def covered(view: View) -> bool:
     """Whether the hint stands in place of what a view draws."""
     body = next(part for part in pn.panel(view).select() if "body" in part.css_classes)
-    hidden, shown = theme.seen(False), theme.seen(True)
+    hidden, shown = ui.visibility_css(False), ui.visibility_css(True)
     cover = _cover(view).styles
     assert (body.styles, {name: cover[name] for name in shown}) in ((hidden, shown), (shown, hidden))
     return body.styles == hidden

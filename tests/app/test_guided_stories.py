@@ -11,7 +11,7 @@ import pytest
 from solverscope.app import views
 from solverscope.app.page.page import Page
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.stories import LAST, Story, stories
+from solverscope.app.stories import LAST_ITERATE, Story, stories
 from solverscope.app.views import TABS
 from solverscope.app.views.base.view import View
 from solverscope.solvers import SOLVERS
@@ -50,7 +50,7 @@ def test_steps_name_what_there_is(story: Story):
         assert step.run in labels
         assert step.set.keys() <= settings | looks
         assert step.set.get("tab", "shrinking") in TABS
-        assert step.until in ("", LAST) or step.condition is not None
+        assert step.until in ("", LAST_ITERATE) or step.condition is not None
 
 
 class Played:

@@ -46,7 +46,7 @@ def test_tol_ends_the_run_by_its_proved_gap(command):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--penalty", "l1", "--lam", "0.1"), "needs a ridge as penalty, unlike hinge with penalty l1"),
+        (("--penalty", "l1", "--lam", "0.1"), "needs a ridge penalty, unlike hinge with penalty l1"),
         (
             ("--penalty", "l2", "--lam-ratio", "0.1"),
             "loss hinge has no gradient and so has no λ_max",

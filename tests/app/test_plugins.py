@@ -85,7 +85,7 @@ def test_several_files_are_loaded_each_once(tmp_path):
 
 def test_files_named_in_the_environment_are_loaded(monkeypatch, tmp_path):
     files = [write(tmp_path, SOLVER, "a.py"), write(tmp_path, DATA, "b.py")]
-    monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(map(str, files)))
+    monkeypatch.setenv(plugins.FILES_VARIABLE, os.pathsep.join(map(str, files)))
     load_all()
     assert "steps" in solvers.SOLVERS
     assert "blobs" in datasets.DATASETS
@@ -127,11 +127,11 @@ def test_installed_package_joins_by_its_entry_point(monkeypatch, tmp_path):
     about = tmp_path / "steps_for_solverscope-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: steps-for-solverscope\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nsteps = steps_for_solverscope\n")
+    (about / "entry_points.txt").write_text(f"[{plugins.ENTRY_POINT_GROUP}]\nsteps = steps_for_solverscope\n")
     monkeypatch.syspath_prepend(tmp_path)
     load_all()
     assert "steps" in solvers.SOLVERS
-    (about / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nsteps = no_such_module\n")
+    (about / "entry_points.txt").write_text(f"[{plugins.ENTRY_POINT_GROUP}]\nsteps = no_such_module\n")
     with pytest.raises(PluginError, match=r"installed plugin steps .* repair or uninstall it"):
         load_all()
 

@@ -14,10 +14,20 @@ from solverscope.app.page.sidebar.run_controls import PACES
 from solverscope.app.settings.recipe import fits
 from solverscope.app.stories import left_out, read, stories
 from solverscope.app.views import TABS
-from solverscope.app.views.base.plot import SCALES, X_AXES
+from solverscope.app.views.base.plot import AXIS_SCALES, X_AXES
 from solverscope.solvers import SOLVERS, Stopping
 from tests.app.helpers import problem_of
-from tests.app.stories import clusters, lines, relays, rivals, rows, rules, shrinking, toys  # noqa: F401  their claims
+from tests.app.stories import (  # noqa: F401  their claims
+    clusters,
+    lines,
+    regression,
+    relays,
+    rivals,
+    rows,
+    rules,
+    shrinking,
+    toys,
+)
 from tests.app.stories.told import CLAIMS, SEEDS, holds, seeds, sentences, told, told_by
 
 FOLDER = Path(__file__).resolve().parents[2] / "app" / "stories"
@@ -39,7 +49,8 @@ HOW = {
 WORDS = 90
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
 NUMBERS = (
-    NUMBERS + "seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five"
+    NUMBERS + "seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five "
+    "twenty-six twenty-seven twenty-eight"
 ).split()
 
 
@@ -134,7 +145,7 @@ def with_bad_stories(tmp_path, monkeypatch):
     for number, (id, (change, _)) in enumerate(BROKEN.items(), 40):
         assert change[0] in GOOD
         (tmp_path / f"{number}-{id}.toml").write_text(GOOD.replace(*change), encoding="utf-8")
-    monkeypatch.setattr("solverscope.app.stories.FOLDER", tmp_path)
+    monkeypatch.setattr("solverscope.app.stories.STORIES_FOLDER", tmp_path)
 
 
 def test_a_bad_story_is_left_out_with_a_sentence_and_the_others_stay(with_bad_stories, caplog):
@@ -213,7 +224,7 @@ def test_a_story_can_be_shown(story):
     assert story.summary
     assert story.view.get("tab", "record") in TABS
     assert story.view.get("x", "passes") in X_AXES
-    assert story.view.get("x_scale", "linear") in SCALES
+    assert story.view.get("x_scale", "linear") in AXIS_SCALES
     assert story.view.get("speed", "full") in PACES
     assert all(fits(s, story.setting.problem) is None for s in story.setting.entrants)
 

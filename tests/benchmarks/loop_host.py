@@ -10,34 +10,46 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
 
-from solverscope.app.runs.own_loop import RATE
-from solverscope.app.serving import loops
-from solverscope.app.watch import Told
+from solverscope.app.loops.client import LoopIterate
+from solverscope.app.loops.run import MAX_RATE
+from solverscope.app.loops.server import Endpoint, LoopConnection, LoopHandler
 
 SIZE = int(sys.argv[1])
 
 
-class Host:
+class Receiver:
+    """Reads an iterate each time, and asks for the next one when a page would."""
+
+    def __init__(self, connection: LoopConnection) -> None:
+        self._connection = connection
+
+    def receive(self, message: bytes) -> None:
+        LoopIterate.parse(message, SIZE)
+        self._connection.call_later(1.0 / MAX_RATE, self._connection.ask_next)
+
+    def end(self, error: str) -> None:
+        pass
+
+    def fail(self, reason: str) -> None:
+        pass
+
+
+class BenchHost:
     """Takes in every loop."""
 
     def admit(self) -> int:
         return SIZE
 
-    def welcome(self, wire: loops.Wire) -> None:
-        def hear(message: str | bytes) -> None:
-            if isinstance(message, bytes):
-                Told.parse(message, SIZE)
-                wire.later(1.0 / RATE, lambda: wire.say(go=True))
-
-        wire.hears = hear
-        wire.say(size=SIZE, problem={})
+    def start_run(self, connection: LoopConnection) -> None:
+        connection.receiver = Receiver(connection)
+        connection.say(size=SIZE, problem={})
 
 
 async def serve() -> None:
-    server = HTTPServer(Application([("/app/loop", loops.Wire)]))
+    server = HTTPServer(Application([("/app/loop", LoopHandler)]))
     sock, port = bind_unused_port()
     server.add_socket(sock)
-    print(f"http://127.0.0.1:{port}/app#{loops.Door(Host()).token}", flush=True)
+    print(f"http://127.0.0.1:{port}/app#{Endpoint(BenchHost()).token}", flush=True)
     await asyncio.to_thread(sys.stdin.read)
 
 

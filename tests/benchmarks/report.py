@@ -1,9 +1,15 @@
-"""Reports of benchmarks: tables on the console, and tables and plots in one HTML file that opens offline."""
+"""Reports of benchmarks: tables on the console, in one HTML file that opens offline, and in README.md.
+
+With ``SOLVERSCOPE_FIGURES=1`` a report also replaces its tables in the README of this folder, between
+the comments ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
+"""
 
 from __future__ import annotations
 
 import html
+import os
 import platform
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +26,8 @@ from rich.table import Table
 
 #: Where reports are written unless told otherwise (not tracked).
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "reports"
+#: Where the figures of all reports stand.
+README = Path(__file__).with_name("README.md")
 #: Okabe and Ito's palette, which the colour-blind can tell apart, and dashes besides.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("solid", "dashed", "dotdash", "dotted", "dashdot", "solid", "dashed")
@@ -44,6 +52,7 @@ class Report:
         self.title = title
         self.console = Console(width=140)
         self.parts: list[str] = []
+        self.tables: list[str] = []
         self.plots: list[figure] = []
         self.console.rule(title)
 
@@ -59,6 +68,7 @@ class Report:
         for row in shown:
             table.add_row(*row)
         self.console.print(table)
+        self.tables.append(markdown(columns, shown))
         head = "".join(f"<th>{html.escape(c)}</th>" for c in columns)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in shown)
         self.parts.append(f"<h2>{html.escape(title)}</h2><table><tr>{head}</tr>{body}</table>")
@@ -128,7 +138,34 @@ class Report:
             encoding="utf-8",
         )
         self.console.print(f"report: {path}")
+        if os.environ.get("SOLVERSCOPE_FIGURES"):
+            content = "\n\n".join([f"*{circumstances()}*", *self.tables])
+            readme = README.read_text(encoding="utf-8")
+            README.write_text(with_figures(readme, Path(name).stem, content), encoding="utf-8")
         return path
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    head, *body = (f"| {' | '.join(line)} |" for line in (columns, *rows))
+    return "\n".join([head, f"|{'---|' * len(columns)}", *body])
+
+
+def circumstances() -> str:
+    """Return date, machine, load and command of this benchmark, in a line."""
+    options = [word for word in sys.argv[1:] if not word.startswith("--")]
+    load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    return f"{time.strftime('%Y-%m-%d')}, {machine}, {load} · `pytest {' '.join(options)}`"
+
+
+def with_figures(readme: str, name: str, content: str) -> str:
+    """Return the README with ``content`` as the figures ``name``; KeyError if it has none."""
+    begin, end = f"<!-- figures: {name} -->\n", "\n<!-- end of figures -->"
+    if begin not in readme:
+        raise KeyError(f"{README.name} has no {begin.strip()}: put it where the figures belong")
+    before, _, rest = readme.partition(begin)
+    return f"{before}{begin}{content}\n{end}{rest.partition(end)[2]}"
 
 
 def text(cell: Any) -> str:

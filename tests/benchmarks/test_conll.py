@@ -24,7 +24,7 @@ GAPS = (1e-1, 1e-2, 1e-3, 1e-4)
 def test_prox_qn_on_a_text_is_well_before_crfsuite() -> None:
     available, reason = datasets.DATASETS["conll2000"].available()
     if not available:
-        pytest.skip(f"the CoNLL-2000 data is not at hand: {reason}")
+        pytest.skip(f"the CoNLL-2000 data is not available: {reason}")
     report = Report("CoNLL-2000, λ = 1: seconds to a gap")
     ours = {
         "prox-qn": RACE.ours("prox-qn", 1e-4),

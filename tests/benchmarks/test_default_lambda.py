@@ -2,7 +2,7 @@
 
     pytest -m bench tests/benchmarks/test_default_lambda.py -s
 
-follows a path of λ on every form of a set that has a λ of its own and is at hand, and chooses the largest λ,
+follows a path of λ on every form of an available set that has a λ of its own, and chooses the largest λ,
 hence about the sparsest solution, that is within ``NEAR`` of the best metric on the test part. It prints the
 paths and the values for the catalog (``-k`` takes a set). A path gets SOLVERSCOPE_BUDGET CPU seconds (300
 where that is not set). Sets that are solved within seconds are held to their figures by the default suite
@@ -69,11 +69,11 @@ def named(form: tuple[DataSetInfo, Lam]) -> str:
 
 
 def problem_of(entry: DataSetInfo, lam: Lam) -> Problem:
-    """The problem that the set's form opens with; skips the test where it is not at hand."""
+    """The problem that the set's form opens with; skips the test where it is not available."""
     options = dict(term.split("=") for term in lam.when.split(",") if term)
     available, reason = entry.available(**options)
     if not available:
-        pytest.skip(f"{entry.id} is not at hand: {reason}")
+        pytest.skip(f"{entry.id} is not available: {reason}")
     return solvers.make_problem(datasets.load(entry.id, **options))
 
 

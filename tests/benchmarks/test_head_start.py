@@ -1,4 +1,4 @@
-"""Prox-QN with and without a head start, on every data set at hand, each at its own λ.
+"""Prox-QN with and without a head start, on every data available set, each at its own λ.
 
     pytest -m bench tests/benchmarks/test_head_start.py -s
 

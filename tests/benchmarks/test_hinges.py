@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from solverscope import datasets, solvers
+from tests.benchmarks.report import Report
 from tests.solvers.convex import Program
 
 pytestmark = pytest.mark.bench
@@ -113,17 +114,18 @@ def test_dual_cd_is_no_slower_than_liblinear_and_ocas_takes_a_second(name):
     def median(measure: Callable[[solvers.Trace], float], id: str) -> float:
         return float(np.median([measure(trace) for trace in own[id]]))
 
-    print(f"\n{name}, λ = {lam:g}, f* = {f_star:.9g}: CPU seconds to a gap of")
-    print(f"{'':10} {'2e-2':>8} {'1e-3':>8} {'1e-4':>8} {'1e-4, proved':>13}")
-    table = {}
+    table, rows = {}, []
     for id in own:
         to = [median(lambda t, gap=gap: seconds_to(t, gap, f_star), id) for gap in (2e-2, 1e-3, 1e-4)]
         proved = median(lambda t: first(t.cpu_seconds, t.dual_gap <= 1e-4 * t.objective), id)
         table[id] = to
-        print(f"{id:10} " + " ".join(f"{s:8.3f}" for s in to) + f" {proved:13.3f}")
+        rows.append([f"`{id}`", *to, proved])
     to = [rival.seconds_to(gap, f_star) for gap in (2e-2, 1e-3, 1e-4)]
-    print(f"{'liblinear':10} " + " ".join(f"{s:8.3f}" for s in to))
-    print(f"dual-cd / liblinear to 1e-4: {table['dual-cd'][2] / to[2]:.2f}")
+    rows.append(["liblinear", *to, None])
+    report = Report(f"{name}, λ = {lam:g}, f* = {f_star:.9g}: CPU seconds to a gap")
+    report.table("CPU seconds of one thread", ["solver", "2e-2", "1e-3", "1e-4", "1e-4, proved"], rows)
+    report.note(f"dual-cd / liblinear to 1e-4: {table['dual-cd'][2] / to[2]:.2f}")
+    report.write(f"hinges-{name}.html")
     assert table["ocas"][2] <= 1.0
     assert min(table["sublbfgs"][0], table["ocas"][0]) <= table["bmrm"][0]
     assert table["dual-cd"][2] <= to[2]

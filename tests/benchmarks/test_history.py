@@ -10,7 +10,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app import views
-from solverscope.app.runs.archive import LASTING
+from solverscope.app.runs.archive import PERSISTENT_LIMITS
 from solverscope.app.runs.history import History
 
 pytestmark = pytest.mark.bench
@@ -58,7 +58,7 @@ def test_a_run_that_is_kept_loses_next_to_nothing(tmp_path, solver):
     """Of iterates that come fast, a few thousand a second, which is the worst case."""
     problem = solvers.make_problem(datasets.load("breast-cancer"), loss="logistic", penalty="l1", lam=1e-4)
     made = solvers.make_solver(solver)
-    history = History(tmp_path / "runs.sqlite", LASTING)
+    history = History(tmp_path / "runs.sqlite", PERSISTENT_LIMITS)
     seconds, _, _ = timed(problem, made, 500, None)
     seconds, _, _ = timed(problem, made, 500, None)
     iterations = int(500 * SECONDS / seconds)

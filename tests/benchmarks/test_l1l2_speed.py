@@ -113,7 +113,7 @@ def times_to_gaps(seconds: np.ndarray, objective: np.ndarray, f_star: float) -> 
 def problem_of(dataset: str, lam: float, **options: str) -> tuple[solvers.Problem, datasets.Dataset]:
     available, reason = datasets.DATASETS[dataset].available()
     if not available:
-        pytest.skip(f"{dataset} is not at hand: {reason}")
+        pytest.skip(f"{dataset} is not available: {reason}")
     data = datasets.load(dataset, **options)
     return solvers.make_problem(data, loss="multiclass-squared-hinge", penalty="l1-l2", lam=lam), data
 

@@ -33,7 +33,7 @@ def texts() -> datasets.Dataset:
     """Spanish of CoNLL-2002, with the paper's features."""
     available, reason = datasets.DATASETS["conll2002"].available()
     if not available:
-        pytest.skip(f"CoNLL-2002 is not at hand: {reason}")
+        pytest.skip(f"CoNLL-2002 is not available: {reason}")
     return datasets.load("conll2002", features="mathur")
 
 

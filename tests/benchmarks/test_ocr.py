@@ -33,7 +33,7 @@ TABLE_1 = {50.0: (2542, 0.834928), 100.0: (1544, 0.736643), 500.0: (223, 0.40789
 def needs_data() -> None:
     available, reason = datasets.DATASETS["ocr"].available()
     if not available:
-        pytest.skip(f"the OCR data is not at hand: {reason}")
+        pytest.skip(f"the OCR data is not available: {reason}")
 
 
 def test_prox_qn_on_ocr_is_fast_and_lean() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.app.watch import solverscope_run
+from solverscope.app.loops.client import solverscope_run
 
 pytestmark = pytest.mark.bench
 

@@ -13,12 +13,12 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.page.page import Page
-from solverscope.app.runs import library
-from solverscope.app.serving.rhythm import PERIOD
+from solverscope.app.runs import problem_cache
+from solverscope.app.serving.tick_scheduler import TICK_MS
 from solverscope.app.stories import stories
 from solverscope.app.views import TABS
 from solverscope.solvers import Stopping
-from solverscope.solvers.runs.trace import CAPACITY
+from solverscope.solvers.traces.trace import CAPACITY
 from tests.benchmarks.report import Report
 from tests.browser.conftest import Server, Visit
 
@@ -193,7 +193,7 @@ def test_the_default_story_is_at_1e_6_in_twenty_seconds(visit, report):
 def test_a_ticking_page_costs_a_run_at_most_5_percent(report):
     story = stories()["shrinking"]
     setting = story.setting.problem
-    problem = library.problem(library.load(setting), setting)
+    problem = problem_cache.problem(problem_cache.load(setting), setting)
     solver = solvers.make_solver("prox-qn")
     upto = 200
 
@@ -220,7 +220,7 @@ def test_a_ticking_page_costs_a_run_at_most_5_percent(report):
         while run.trace is None or run.trace.last.get("iteration", 0) < upto:
             began = time.perf_counter()
             page.session.tick()
-            time.sleep(max(PERIOD / 1000 - (time.perf_counter() - began), 0.0))
+            time.sleep(max(TICK_MS / 1000 - (time.perf_counter() - began), 0.0))
         trace = run.trace
         page.session.close()
         run.worker.join(5)
@@ -268,7 +268,7 @@ LARGE_TABS = ("Shrinking", "Rules", "Memory", "Line search", "Trajectories")
 def test_views_of_millions_of_weights_are_smooth(visit, report, weights):
     address, chosen = LARGE[weights]
     if not datasets.DATASETS[address["data"]].available()[0]:
-        pytest.skip(f"{address['data']} is not at hand")
+        pytest.skip(f"{address['data']} is not available")
     tab = visit(**address, solvers=chosen, tol="1e-15", max_seconds="600", tab="shrinking")
     tab.button("Run").click()
     tab.wait_until(lambda: tab.iteration("prox-qn") > 2, "iterates", 300)

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from solverscope import datasets, solvers
 from solverscope.app.views.base.run_events import returns
 from solverscope.solvers import SHRINKING
-from solverscope.solvers.parts.rules import RULES
+from solverscope.solvers.working_sets.rules import RULES
 
 pytestmark = pytest.mark.bench
 

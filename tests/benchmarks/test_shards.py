@@ -17,7 +17,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.settings.recipe import Recipe
-from solverscope.app.sweep.cluster import Place
+from solverscope.app.sweep.cluster import ClusterSpec
 from solverscope.app.sweep.shard_crew import hired
 from tests.benchmarks.report import Report
 
@@ -53,7 +53,7 @@ def timed(
 class Counting:
     """A crew whose questions are counted."""
 
-    def __init__(self, crew: solvers.Crew) -> None:
+    def __init__(self, crew: solvers.WorkerPool) -> None:
         self._crew, self.asked = crew, 0
 
     def __len__(self) -> int:
@@ -78,8 +78,8 @@ def test_bytes_of_an_iteration_and_what_shards_cost():
             with ExitStack() as stack:
                 crew = None
                 if count is not None:
-                    crew = Counting(stack.enter_context(hired(Place(workers=count), recipe, count)))
-                problem = solvers.make_problem(data, loss=loss, crew=crew, **how)
+                    crew = Counting(stack.enter_context(hired(ClusterSpec(workers=count), recipe, count)))
+                problem = solvers.make_problem(data, loss=loss, workers=crew, **how)
                 trace, found = timed(problem, solver, crew)
             cpu, median = trace.cpu_seconds[-1], int(np.median(trace.working_set))
             alone = alone or (found["wall"], cpu)

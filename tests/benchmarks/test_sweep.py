@@ -15,8 +15,8 @@ from solverscope.app.runs.packing import pack_rows
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.sweep.cell_store import Store
 from solverscope.app.sweep.cells import problem_of
-from solverscope.app.sweep.cluster import Place
-from solverscope.app.sweep.driver import Sweep
+from solverscope.app.sweep.cluster import ClusterSpec
+from solverscope.app.sweep.driver import SweepDriver
 from solverscope.app.sweep.spec import Spec
 
 pytestmark = pytest.mark.bench
@@ -33,10 +33,10 @@ GRID = {
 }
 
 
-def swept(given: dict, folder: Path) -> tuple[Sweep, float]:
+def swept(given: dict, folder: Path) -> tuple[SweepDriver, float]:
     """A finished sweep on two single-thread processes, and the seconds that it took, start and end of the
     cluster included."""
-    sweep, began = Sweep(Spec.of(given), Place(workers=2), Store(folder)), time.perf_counter()
+    sweep, began = SweepDriver(Spec.of(given), ClusterSpec(workers=2), Store(folder)), time.perf_counter()
     sweep.run()
     return sweep, time.perf_counter() - began
 

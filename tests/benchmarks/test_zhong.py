@@ -31,7 +31,7 @@ def optimum() -> tuple[Problem, float]:
     """OCR at λ = 100, and the least f of a long run."""
     available, reason = datasets.DATASETS["ocr"].available()
     if not available:
-        pytest.skip(f"OCR is not at hand: {reason}")
+        pytest.skip(f"OCR is not available: {reason}")
     problem = solvers.make_problem(datasets.load("ocr"), lam=100.0)
     solver = solvers.make_solver("prox-qn", memory=20)
     return problem, solvers.solve(problem, solver, tol=1e-8, max_seconds=4.0 * BUDGET).result["objective"]

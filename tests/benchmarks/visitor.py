@@ -14,8 +14,6 @@ from typing import Any
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from solverscope.app import watch
-
 #: What a message is about that is looked at.
 TOLD = ('"rows"', '"disabled"', '"doc"', '"address"', '"token"')
 TOKEN = re.compile(r'"token":"([^"]+)"')
@@ -167,6 +165,12 @@ class Visitor:
             self.disabled[name] = event["new"]
 
 
+def text_frame(text: bytes) -> bytes:
+    """A short text as a client's websocket sends it (RFC 6455, section 5.2), masked by zeros."""
+    assert len(text) < 126
+    return bytes([0x81, 0x80 | len(text)]) + bytes(4) + text
+
+
 async def deaf(port: int, query: str) -> socket.socket:
     """Open a page as a browser does, ask for its document, and read nothing of it, nor what comes later."""
     page = await AsyncHTTPClient().fetch(f"http://localhost:{port}/app{query}", request_timeout=120)
@@ -189,7 +193,7 @@ async def deaf(port: int, query: str) -> socket.socket:
     while b'"ACK"' not in heard:  # the server listens once it has said so
         heard += await asyncio.to_thread(opened.recv, 1024)
     for part in ({"msgid": "1", "msgtype": "PULL-DOC-REQ"}, {}, {}):
-        opened.sendall(watch.frame(watch.TEXT, json.dumps(part).encode()))
+        opened.sendall(text_frame(json.dumps(part).encode()))
     return opened
 
 

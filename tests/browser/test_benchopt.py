@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from solverscope.app.runs import benchopt
+from solverscope.app.benchopt import results
 from solverscope.solvers import Trace
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -33,7 +33,7 @@ def test_curves_are_drawn_with_measures_that_have_values_and_no_button_for_a_win
             **{"label": label, "solver": label, "problem": {"dataset": "d"}},
         )
         traces.append(made)
-    benchopt.write(traces, tmp_path / "a.parquet")
+    results.write(traces, tmp_path / "a.parquet")
     tab = visit(data="breast-cancer", solvers="prox-gd")
     tab.open_tab("Runs")
     with tab.page.expect_file_chooser() as chooser:

@@ -187,7 +187,9 @@ def linked(tmp_path_factory, own_home) -> Generator[tuple[Server, Link], None, N
     """A server and the link by which browsers reach it."""
     link = Link()
     origin = f"--allow-websocket-origin=localhost:{link.port}"
-    server = Server(tmp_path_factory.mktemp("linked") / "log", own_home, arguments=[origin])
+    # a page that is not kept is forgotten within two seconds, where other servers take half a minute
+    soon = ["--unused-session-lifetime", "1000", "--check-unused-sessions", "500"]
+    server = Server(tmp_path_factory.mktemp("linked") / "log", own_home, arguments=[origin, *soon])
     link.target, server.port = server.port, link.port
     yield server, link
     log = server.stop()
@@ -221,7 +223,8 @@ def goes_on(visit: Visit, after: int) -> None:
     assert visit.states() == ["running"]
 
 
-@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.slow)])
+# 20 are more than a page waits for that is loaded again
+@pytest.mark.parametrize("seconds", [5, pytest.param(20, marks=pytest.mark.slow)])
 def test_runs_go_on_while_the_connection_is_cut_and_the_page_has_them_again(cut_off, seconds):
     visit, link = cut_off
     link.in_vain = 0

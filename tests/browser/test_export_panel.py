@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from solverscope.solvers.runs.reading import read
+from solverscope.solvers.traces.reading import read
 
 SVG = "{http://www.w3.org/2000/svg}"
 

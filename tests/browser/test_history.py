@@ -9,7 +9,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app import views
-from solverscope.app.runs.archive import LASTING, Archive
+from solverscope.app.runs.archive import PERSISTENT_LIMITS, Archive
 
 from .conftest import Server, complaints
 
@@ -23,7 +23,7 @@ def yesterday(tmp_path_factory) -> Path:
     """A home with two runs of yesterday, which no server has written."""
     home = tmp_path_factory.mktemp("home")
     problem = solvers.make_problem(datasets.load("breast-cancer"), loss="logistic", penalty="l1", lam=0.005)
-    archive = Archive(home / "runs.sqlite", LASTING)
+    archive = Archive(home / "runs.sqlite", PERSISTENT_LIMITS)
     for label, params in (("prox-qn", {"memory": 2}), ("slow", {"shrinking": False})):
         solver = solvers.make_solver("prox-qn", **params)
         probes = views.probes(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from solverscope.app.page.following.teaching import HERE
+from solverscope.app.page.following.teaching import LOCAL_ONLY
 from solverscope.app.serving.classroom import NO_LESSON, own_address
 from tests.browser.conftest import Server, Visit
 
@@ -81,6 +81,12 @@ SEEN = """(name) => {
   return [figure.x_range.start, figure.x_range.end]
 }"""
 
+#: Every message of the page loses this word on its way.
+SENDS_ANOTHER_WORD = """(word) => {
+  const send = WebSocket.prototype.send
+  WebSocket.prototype.send = function (data) { send.call(this, data.replaceAll?.(word, "lost") ?? data) }
+}"""
+
 
 def begun(teacher: Visit) -> str:
     """Begin a lesson and return its address."""
@@ -125,7 +131,7 @@ def test_what_the_teacher_moves_is_moved_for_followers_who_are_offered_to_let_go
     page.get_by_role("link", name="Come back to the lesson").wait_for()
 
 
-def test_a_ballot_says_its_range_and_that_an_answer_is_beyond_it(visit, follower):
+def test_a_poll_says_its_range_and_that_an_answer_is_beyond_it(visit, follower):
     page = follower(begun(visit(story="shrinking")))
     field = page.get_by_role("spinbutton", name="from 0 to 20")
     field.fill("99999")
@@ -137,13 +143,23 @@ def test_a_ballot_says_its_range_and_that_an_answer_is_beyond_it(visit, follower
     assert page.get_by_role("alert").inner_text() == ""
 
 
+def test_an_answer_that_the_teachers_page_never_had_is_not_called_counted(visit, follower):
+    teacher = visit(story="kink", speed="full")
+    page = follower(begun(teacher))
+    page.evaluate(SENDS_ANOTHER_WORD, "inexact")
+    page.get_by_role("radio", name="inexact").click()
+    page.get_by_text("Your answer: inexact. It is being sent …").wait_for()
+    teacher.button("Run").click()
+    page.get_by_text("Your answer: inexact. It was not counted.").wait_for()
+
+
 def test_an_address_without_a_lesson_says_so(visit, server):
     answer = visit(data="breast-cancer", solvers="prox-gd").page.request.get(server.address(teach="guessed2"))
     assert (answer.status, answer.text()) == (404, f"{NO_LESSON}\n")
 
 
 def test_a_server_started_as_the_dialog_says_lets_others_in_at_its_own_address(browser, follower, tmp_path):
-    _, command = HERE.split("start the server with: ")
+    _, command = LOCAL_ONLY.split("start the server with: ")
     program, serve, app, *arguments = command.split()
     assert (program, serve, app) == ("panel", "serve", "app")
     server = Server(tmp_path / "log", tmp_path / "home", arguments=arguments)

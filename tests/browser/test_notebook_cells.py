@@ -14,7 +14,7 @@ from solverscope import datasets, solvers
 from solverscope.app import views
 from solverscope.app.compat import panel_cells
 from solverscope.app.notebook import Scope
-from solverscope.app.theme import cells
+from solverscope.app.ui import cells
 
 #: Bytes that a cell may take.
 MOST = 3_000_000

@@ -58,7 +58,7 @@ def line_of(tab: Visit) -> str:
 def test_a_loop_appears_beside_a_solver_is_stopped_in_the_page_and_fails_when_it_is_killed(visit, start, axe):
     tab = visit(**SMALL)
     line = line_of(tab)
-    assert line.startswith("from solverscope.app.watch import solverscope_run; run = solverscope_run(")
+    assert line.startswith("from solverscope.app.loops.client import solverscope_run; run = solverscope_run(")
     process = start(line)
     tab.wait_until(lambda: tab.rows() != [] and tab.iteration("mine") > 20, "its iterates")
     assert tab.row("mine")["state"] == "running"

@@ -47,7 +47,7 @@ def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_t
     tab.button("follow").click()
     tab.wait_until(lambda: tab.cursor("convergence") == float(slider.get_attribute("max")), "the head")
 
-    names = ["Shrinking", "Line search", "Steps", "Record", "Test accuracy", "Summary"]
+    names = ["Shrinking", "Line search", "Steps", "Record", "Test metric", "Summary"]
     for name in [*names, *names]:
         tab.open_tab(name)
     tab.page.get_by_role("columnheader", name="CPU to a gap of 1e−4").wait_for()

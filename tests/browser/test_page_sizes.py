@@ -161,6 +161,7 @@ def test_at_1440_by_900_controls_rows_both_plots_and_the_view_of_each_tab_are_se
 
 def test_at_1920_by_1080_the_view_of_the_tab_is_large(told):
     tab = told(1920, 1080)
+    bounds_lie_on_no_number_and_f_star_is_beside_run(tab)
     for name in TABS:
         found = open_tab(tab, name)
         in_sight(found)
@@ -293,16 +294,6 @@ PAINTED = """
 """
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (390, 844)])
-def test_no_title_of_an_axis_is_cut_off(visit, width, height):
-    tab = ended(visit(width=width, height=height, init_script=PAINTED, **DEFAULT))
-    for name in ("Shrinking", "Rows", "Test accuracy", "Weights"):
-        open_tab(tab, name)
-        painted = tab.page.evaluate("cut")
-        assert len(painted) > 20
-        assert [text for text, cut in painted.items() if cut] == [], name
-
-
 #: Of each run, where its bound ends, if it is seen, and where the digits of its objective begin.
 NUMBERS = """rows => rows.map((row) => {
   const bound = row.querySelector(".bound"), digits = document.createRange()
@@ -312,9 +303,7 @@ NUMBERS = """rows => rows.map((row) => {
 })"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
-def test_the_bound_of_a_run_lies_on_no_number_and_f_star_is_beside_run(visit, width, height):
-    tab = ended(visit(width=width, height=height, **DEFAULT))
+def bounds_lie_on_no_number_and_f_star_is_beside_run(tab: Visit) -> None:
     rows = tab.page.locator(".row.run")
     tab.wait_until(lambda: "≤" in rows.nth(1).locator(".bound").text_content(), "bounds")
     for end, begin in rows.evaluate_all(NUMBERS):
@@ -355,11 +344,24 @@ MEASURE = """(line) => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
-def test_the_buttons_of_kept_runs_leave_iterations_objective_and_state_to_be_seen(visit, width, height):
-    tab = ended(visit(width=width, height=height, tab="runs", **DEFAULT))
+def buttons_of_kept_runs_leave_numbers_to_be_seen(tab: Visit) -> None:
+    tab.open_tab("Runs")
     line = tab.page.locator("tr[data-id]").first
     line.wait_for()
     left, ends = line.evaluate(MEASURE)  # at one moment: a run that is kept meanwhile draws the lines anew
     assert ends.keys() == {"iterations", "objective", "state"}
     assert max(ends.values()) <= left + 1, ends
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (390, 844)])
+def test_no_title_of_an_axis_is_cut_off_and_no_number_lies_under_a_bound_or_a_button(visit, width, height):
+    tab = ended(visit(width=width, height=height, init_script=PAINTED, **DEFAULT))
+    if width >= 1280:
+        bounds_lie_on_no_number_and_f_star_is_beside_run(tab)
+    for name in ("Shrinking", "Rows", "Test metric", "Weights"):
+        open_tab(tab, name)
+        painted = tab.page.evaluate("cut")
+        assert len(painted) > 20
+        assert [text for text, cut in painted.items() if cut] == [], name
+    if width >= 1280:
+        buttons_of_kept_runs_leave_numbers_to_be_seen(tab)

@@ -37,7 +37,7 @@ def test_pixels_are_shown_below_the_pointer_on_the_map_and_on_names_in_sentences
     tab = visit(data="digit-strings", lam="20", solvers="prox-qn", tol="1e-3", tab="shrinking")
     tab.button("Run").click()
     tab.wait_until(lambda: finished(tab), "the end")
-    name = tab.page.locator(".pictured").filter(visible=True)
+    name = tab.page.locator(".pixel-label").filter(visible=True)
     tab.wait_until(lambda: name.count() == 1, "the weight whose course is told")
     assert seen(tab) == []
     name.hover()

@@ -20,8 +20,9 @@ def test_stories_follow_each_other_and_the_first_comes_again_with_all_tabs_opene
     for view in TABS.values():
         tab.open_tab(view.title)
     figures = tab.figures()
-    first, *others = list(stories().values())[1:5]
-    for story in (first, *others, first):
+    # from chains to classes, to two labels, and back: each with another number of runs
+    first, other = (stories()[id] for id in ("memory", "superlinear"))
+    for story in (first, other, first):
         tab.choose("Story", story.name)
         tab.wait_until(lambda story=story: tab.query().get("story") == story.id, story.name)
         tab.wait_until(lambda: tab.button("Run").is_enabled(), f"Run of {story.name}")

@@ -1,4 +1,4 @@
-"""What a visitor of a lesson sees: the teacher's problem, runs, plots and tab, and nothing to change them."""
+"""The page of a lesson: the teacher's problem, runs, plots and tab, and nothing to change them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 
 import panel as pn
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.page.cursor_bar import CursorBar
-from solverscope.app.page.following.ballot import Ballot
 from solverscope.app.page.following.following_session import FollowingSession
 from solverscope.app.page.following.mirror import mirror
 from solverscope.app.page.following.plot_window import again
+from solverscope.app.page.following.poll import Poll
 from solverscope.app.page.frame import frame
 from solverscope.app.page.help_dialog import HelpDialog, explanation
 from solverscope.app.page.legend import LegendRows
@@ -20,15 +20,15 @@ from solverscope.app.page.page import Page
 from solverscope.app.page.tabs.tab_bar import TabBar
 from solverscope.app.page.theme_toggle import ThemeToggle
 from solverscope.app.page.top_views import TopViews
-from solverscope.app.serving.classroom import ALONE, TEACH, Lesson
+from solverscope.app.serving.classroom import ALONE_ARGUMENT, TEACH_ARGUMENT, Lesson
 from solverscope.app.settings.recipe import info_of
 from solverscope.app.views import TABS, PastRuns, Path, Sweep, View
 
 #: Said once there is nothing to follow.
-OVER = "The lesson is over. What is on this page stays until you close it."
+LESSON_OVER = "The lesson is over. What is on this page stays until you close it."
 #: Said in place of a tab that has runs of its own.
 NOT_SHOWN = "The tab {} is not shown in a lesson."
-WAITS = "The teacher has not started a run yet."
+LESSON_NOT_STARTED = "The teacher has not started a run yet."
 #: Tabs with runs of their own, and with what only who works on the page may reach.
 OWN: tuple[type[View], ...] = (Path, PastRuns, Sweep)
 #: Tabs that a page which all share holds: whoever comes builds each of them, also those that are hidden.
@@ -43,19 +43,19 @@ class FollowPage:
         self.lesson, self.alone = lesson, alone
         self.teacher: Page = lesson.teacher
         self.session = FollowingSession(self.teacher.session, steers=False, follows=not alone)
-        self.session.awaits = WAITS
+        self.session.awaits = LESSON_NOT_STARTED
         self.top_views = TopViews(self.session, lambda name, text: None)
         self.tabs: dict[str, View] = {}
         self.tab_bar = TabBar()
-        self.tab_column = theme.column(kind="tabs")
+        self.tab_column = ui.column(kind="tabs")
         self.legend = LegendRows(self.session)
         self.cursor_bar = CursorBar(self.session, lambda: None)
         self.help = HelpDialog(lambda id: explanation(self.session.views, id))
-        self.ballot = Ballot(self.teacher.prediction)
-        self.notice = theme.html(sizing_mode="stretch_width")
-        self.missing = theme.html(sizing_mode="stretch_width")
-        self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
-        self.ways = theme.html(css_classes=["ways"])
+        self.poll = Poll(self.teacher.prediction)
+        self.notice = ui.html(sizing_mode="stretch_width")
+        self.missing = ui.html(sizing_mode="stretch_width")
+        self.question = ui.html(sizing_mode="stretch_width", css_classes=["question"])
+        self.ways = ui.html(css_classes=["ways"])
         self.session.watchers = [self, self.legend, self.cursor_bar]
         if alone:
             lesson.alone.add(self.session)
@@ -65,11 +65,11 @@ class FollowPage:
 
     def view(self) -> object:
         """Return the page itself."""
-        rows = theme.column(self.legend, kind="runs needs-server")
+        rows = ui.column(self.legend, kind="runs needs-server")
         bar = [self.tab_bar] if self.alone else []
-        main = theme.column(
+        main = ui.column(
             self.notice,
-            self.ballot,
+            self.poll,
             rows,
             self.top_views.view,
             *bar,
@@ -77,26 +77,26 @@ class FollowPage:
             self.tab_column,
             kind="main",
         )
-        foot = theme.column(self.cursor_bar, self.session.pulse, self.help, kind="foot")
+        foot = ui.column(self.cursor_bar, self.session.drawn_updates, self.help, kind="foot")
         if not self.alone:
             for part in (main, foot):
-                theme.mark(part, "looked-at", True)
-        header = theme.column(self.question, self.ways, ThemeToggle(), kind="header lesson")
+                ui.set_class(part, "looked-at", True)
+        header = ui.column(self.question, self.ways, ThemeToggle(), kind="header lesson")
         return frame("Lesson · Solverscope", header, [], [main, foot], 0)
 
     def update(self) -> None:
-        """Show what the teacher's page is about, and which tab it has open."""
+        """Show the problem of the teacher's page, and the tab that is open there."""
         teacher = self.teacher
         if self.lesson.over or teacher.session.closed:
             self.session.over = True
-            self.notice.object = f'<p class="note error" role="alert">{OVER}</p>'
+            self.notice.object = f'<p class="note error" role="alert">{LESSON_OVER}</p>'
             self.ways.object = ""
             return
         name, question = html.escape(teacher.story.name), html.escape(teacher.story.question)
         about = self._about()
         self.question.object = f'<p title="{question}"><span>{name}: {about}</span></p>'
         self.ways.object = self._ways()
-        self.ballot.update()
+        self.poll.update()
         self.top_views.show(teacher.problem.problem)
         if not self.alone:
             led = {type(view): view for view in self.top_views.shown}
@@ -108,20 +108,21 @@ class FollowPage:
             self.help.tell([*self.top_views.shown, *(view for view in self.tabs.values() if view.visible)])
 
     def _about(self) -> str:
-        """Say in a few words which problem is shown."""
+        """Return the name of the problem and its λ, as HTML."""
         setting = self.teacher.problem.setting
         lam = "" if setting.lam is None else f", λ = {setting.lam:g}"
         return html.escape(f"{setting.data if self._listed else 'a file of the teacher'}{lam}")
 
     @property
     def _listed(self) -> bool:
-        """Tell whether the data are of the server's list: a name of another file is the teacher's alone."""
+        """Return whether the data are in the server's list; other files are private to the teacher."""
         return not info_of(self.teacher.problem.setting.data).paths
 
     def _ways(self) -> str:
         """Return links from here: to look around, back, and to a page of one's own with these settings."""
         code = self.lesson.code
-        here = f"?{urlencode({TEACH: code} if self.alone else {TEACH: code, ALONE: '1'})}"
+        arguments = {TEACH_ARGUMENT: code} if self.alone else {TEACH_ARGUMENT: code, ALONE_ARGUMENT: "1"}
+        here = f"?{urlencode(arguments)}"
         first = "Come back to the lesson" if self.alone else "Let go: look around alone"
         links = [f'<a href="{here}">{first}</a>']
         if self._listed:

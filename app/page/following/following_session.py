@@ -7,7 +7,7 @@ from functools import partial
 import param
 
 from solverscope.app.page.session import Session
-from solverscope.app.runs.shown import Shown
+from solverscope.app.runs.displayed_run import DisplayedRun
 
 
 class FollowingSession(Session):
@@ -19,7 +19,7 @@ class FollowingSession(Session):
     """
 
     def __init__(self, leader: Session, *, steers: bool = True, follows: bool = True) -> None:
-        super().__init__(leader.share.pool, leader.pages, leader.history)
+        super().__init__(leader.share.pool, leader.scheduler, leader.history)
         self.leader, self.runs = leader, leader.runs
         self.steers, self._follows = steers, follows
         self.led = follows and not steers
@@ -35,11 +35,11 @@ class FollowingSession(Session):
 
     @property
     def at_rest(self) -> bool:
-        """Tell whether there is nothing to follow: what the leader does shows at the next tick."""
+        """Return whether there is nothing to follow, so that no tick is needed."""
         return self.over
 
     def tick(self) -> None:
-        """Go where the leader's cursor is, and draw."""
+        """Move to the leader's cursor, and draw."""
         self.over = self.over or (self.leader.closed and not self.steers)
         if self.over:
             for watcher in self.watchers:
@@ -67,23 +67,23 @@ class FollowingSession(Session):
         self.leader.asked.append(lambda: (setattr(lead, "chosen", True), lead_to()))
 
     def _go_to_hits(self) -> None:
-        """Leave it to the leader: its cursor goes where a run was paused."""
+        """Do nothing: the leader moves its cursor to the iterate at which a run was paused."""
 
     def clear(self) -> None:
-        """Let the runs be: they are the leader's."""
+        """Do nothing: the runs belong to the leader."""
 
-    def toggle(self, run: Shown) -> None:
+    def toggle(self, run: DisplayedRun) -> None:
         if self.steers or not self._follows:
             super().toggle(run)
 
-    def isolate(self, run: Shown) -> None:
+    def isolate(self, run: DisplayedRun) -> None:
         if self.steers or not self._follows:
             super().isolate(run)
 
-    def pin(self, run: Shown, wanted: bool) -> None:
+    def pin(self, run: DisplayedRun, wanted: bool) -> None:
         if self.steers:
             self.leader.pin(run, wanted)
 
-    def remove(self, run: Shown) -> None:
+    def remove(self, run: DisplayedRun) -> None:
         if self.steers:
             self.leader.remove(run)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from solverscope.app.views import View
 
 #: Types of what menus, sliders and fields set: other parameters of a view are what it draws.
-PLAIN = (str, int, float, bool, type(None))
+PLAIN_TYPES = (str, int, float, bool, type(None))
 
 
 def mirror(view: View, other: View) -> None:
-    """Give another view of the kind, and its parts, all that can be set in this one: its axes, menus, sliders
-    and fields, and the part of each plot that is zoomed in on."""
+    """Copy the settings of a view, and of its parts, to another view of the same kind.
+
+    They are its axes, menus, sliders and fields, and the zoom of each plot.
+    """
     _same_settings(view, other)
     figures = {drawn.name: drawn for _, drawn in view.shown_figures()}
     for _, own in other.shown_figures():
@@ -21,9 +23,9 @@ def mirror(view: View, other: View) -> None:
 
 
 def settings(view: View) -> dict[str, object]:
-    """Return what can be set in a view by its parameters' names."""
+    """Return the settings of a view by the names of its parameters."""
     own = [name for name in view.param if name not in View.param]
-    return {name: value for name in own if isinstance(value := getattr(view, name), PLAIN)}
+    return {name: value for name in own if isinstance(value := getattr(view, name), PLAIN_TYPES)}
 
 
 def _same_settings(view: View, other: View) -> None:

@@ -1,8 +1,8 @@
-"""One view alone, in a second window of a page that goes on beside it."""
+"""A single view in a second window, next to the page that it follows."""
 
 from __future__ import annotations
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.page.following.following_session import FollowingSession
 from solverscope.app.page.following.mirror import mirror
 from solverscope.app.page.frame import frame
@@ -10,7 +10,7 @@ from solverscope.app.page.help_dialog import HelpDialog, explanation
 from solverscope.app.page.legend import LegendRows
 from solverscope.app.page.session import Session, by_token
 from solverscope.app.page.theme_toggle import ThemeToggle
-from solverscope.app.page.type_size import LARGE, TypeSize
+from solverscope.app.page.type_size import LARGE_VIEW, TypeSize
 from solverscope.app.views import ProblemView, View
 
 #: What is said once there is nothing to follow.
@@ -19,7 +19,9 @@ GONE = "The page of this window is closed, and its runs are gone."
 
 class PlotWindow:
     """The view that draws the figure ``name`` of the page with this ``token``, with the rows of its runs.
-    ValueError, one sentence, where there is no such page, or no such plot in it."""
+
+    Raises ValueError, one sentence, if the page does not exist or does not have the plot.
+    """
 
     def __init__(self, name: str, token: str) -> None:
         leader = by_token.get(token)
@@ -27,27 +29,25 @@ class PlotWindow:
             raise ValueError(GONE)
         self.session = FollowingSession(leader)
         self.plot = again(_drawing(leader, name), self.session)
-        self.notice = theme.html(sizing_mode="stretch_width")
+        self.notice = ui.html(sizing_mode="stretch_width")
         self.legend = LegendRows(self.session)
         self.help = HelpDialog(lambda id: explanation(self.session.views, id))
         self.session.watchers = [self.legend, self]
         self.session.show_in(self.plot)
 
     def update(self) -> None:
-        """Say it when the page that is followed is gone."""
+        """Report that the followed page was closed."""
         gone = self.session.leader.closed
         self.notice.object = f'<p class="note error" role="alert">{GONE}</p>' if gone else ""
 
     def view(self) -> object:
         """Return the page itself."""
-        rows = theme.column(self.legend, kind="runs needs-server")
-        shown = theme.column(self.plot, kind="tabs")
-        main = theme.column(self.notice, rows, shown, kind="main")
-        foot = theme.column(self.session.pulse, self.help, kind="foot")
-        title = theme.html(
-            f"<h1>{self.plot.title}</h1>", sizing_mode="stretch_width", css_classes=["question"]
-        )
-        header = theme.column(title, TypeSize(offered=[LARGE]), ThemeToggle(), kind="header")
+        rows = ui.column(self.legend, kind="runs needs-server")
+        shown = ui.column(self.plot, kind="tabs")
+        main = ui.column(self.notice, rows, shown, kind="main")
+        foot = ui.column(self.session.drawn_updates, self.help, kind="foot")
+        title = ui.html(f"<h1>{self.plot.title}</h1>", sizing_mode="stretch_width", css_classes=["question"])
+        header = ui.column(title, TypeSize(offered=[LARGE_VIEW]), ThemeToggle(), kind="header")
         return frame(f"{self.plot.title} · Solverscope", header, [], [main, foot], 0)
 
     def close(self) -> None:

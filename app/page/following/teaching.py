@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
-from solverscope.app.serving.classroom import TEACH, Lesson, own_address, teach
-from solverscope.app.serving.serve_options import PUBLIC, Serving
+from solverscope.app import ui
+from solverscope.app.serving.classroom import TEACH_ARGUMENT, Lesson, own_address, teach
+from solverscope.app.serving.serve_options import PUBLIC_FLAG, Serving
+from solverscope.app.ui.component import Component
 
 #: Said where only this machine is answered.
-HERE = (
+LOCAL_ONLY = (
     "Only this machine can open it now. To let others in, start the server with: "
-    f"panel serve app --args {PUBLIC}"
+    f"panel serve app --args {PUBLIC_FLAG}"
 )
 #: Said where a proxy brings visitors.
 BEHIND_PROXY = "Only those can open it whom the proxy before this server lets in."
@@ -31,13 +31,13 @@ class Teaching(Component):
     note = param.String(default="", doc="who can open it")
     host = param.String(default="", doc="where others reach a server that answers them; empty if unknown")
 
-    _esm = theme.asset("elements.js", "panel.js", "clipboard.js", "teaching.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css", "teaching.css")]
+    _esm = ui.page_script("panel.js", "copy.js", "teaching.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("header_buttons.css", "panel.css")]
 
     def __init__(self, page: Any) -> None:
         serving = Serving.from_arguments()
         behind = bool(serving.key or serving.proxies)
-        who = {"note": BEHIND_PROXY if behind else HERE}
+        who = {"note": BEHIND_PROXY if behind else LOCAL_ONLY}
         if serving.public and not serving.key:
             who = {"host": own_address()}
         super().__init__(css_classes=["teaching"], **who)
@@ -48,18 +48,18 @@ class Teaching(Component):
         match data.get("action"):
             case "teach" if self.lesson is None:
                 self.lesson = teach(self._page)
-                self.param.update(code=self.lesson.code, address=f"?{TEACH}={self.lesson.code}")
+                self.param.update(code=self.lesson.code, address=f"?{TEACH_ARGUMENT}={self.lesson.code}")
             case "end":
                 self.close()
+                self.param.update(code="", address="", followers=0)
 
     def update(self) -> None:
-        """Count who follows, and what they answer."""
+        """Count followers, and their answers."""
         self.followers = 0 if self.lesson is None else self.lesson.followers
         self.counts = self._page.prediction.counts
 
     def close(self) -> None:
-        """End the lesson; those who are there keep what they see."""
+        """End the lesson; the pages of present followers stay as they are."""
         if self.lesson is not None:
             self.lesson.end()
             self.lesson = None
-            self.param.update(code="", address="", followers=0)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from solverscope.app.help import tip
 from solverscope.app.page.session import Session
-from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.page.sidebar.fields import FieldForm
 from solverscope.app.runs.live import LiveRun
 from solverscope.solvers import USUAL_CONDITIONS, Condition
 from solverscope.solvers.runs.breakpoints import known
@@ -25,7 +26,7 @@ LATER = "from iterate 1"
 
 
 def parse(text: str) -> tuple[Condition, ...]:
-    """Read conditions that semicolons stand between; ValueError, one sentence, if one is none."""
+    """Read conditions separated by semicolons; raise ValueError, one sentence, if one is invalid."""
     return tuple(Condition.parse(part) for part in text.split(";") if part.strip())
 
 
@@ -36,20 +37,19 @@ class Conditions:
     name: str = "condition"
     title: str = "condition"
     default: str = ""
-    help: str = (
-        "Pause a run at the iterate where this begins to hold: fields of the record, prev.FIELD of the "
-        'iterate before, numbers, + - * /, comparisons, and, or, not, "word" in events; semicolons between '
-        "conditions"
-    )
+    help: str = tip("breaks.condition")
     choices: ClassVar[None] = None
 
     def parse(self, value: Any) -> str:
         return "; ".join(condition.text for condition in parse(str(value)))
 
 
-class Breaks(Form):
-    """The field; what is right in it goes to the session's runs at once. A watcher of the session: where
-    runs are held at their very start, it offers to look for a condition from iterate 1 on."""
+class Breaks(FieldForm):
+    """The field of the conditions at which runs pause. Valid conditions apply to the session's runs at once.
+
+    As a watcher of the session, it notices runs that a condition pauses at iterate 0. It then offers to test
+    that condition only from iterate 1 on.
+    """
 
     def __init__(self, session: Session, on_change: Any) -> None:
         super().__init__(lambda: (self._apply(), on_change()))
@@ -57,7 +57,10 @@ class Breaks(Form):
         self.text = self._note = ""
 
     def show(self, text: str) -> None:
-        """Show these conditions in the field; ValueError, one sentence, if one is none."""
+        """Show these conditions in the field, and apply them.
+
+        Raises ValueError, one sentence, if one of them is invalid.
+        """
         field = Conditions()
         text = field.parse(text)
         self.set([field], {field.name: text} if text else {})
@@ -65,7 +68,7 @@ class Breaks(Form):
 
     @property
     def _held(self) -> list[LiveRun]:
-        """Return the runs that are held at iterate 0."""
+        """Return the runs that a condition has paused at iterate 0."""
         return [run for run in self._session.alive if run.hit is not None and run.hit.iteration == 0]
 
     def _true_at_start(self) -> list[Condition]:
@@ -73,7 +76,7 @@ class Breaks(Form):
         return [one for one in self._session.breaks if any(one.holds(_first(run, one), {}) for run in held)]
 
     def update(self) -> None:
-        """Say which conditions hold runs where they begin."""
+        """Show which conditions pause runs at iterate 0."""
         texts = [one.text for one in self._true_at_start()]
         note = ""
         if texts:
@@ -94,8 +97,8 @@ class Breaks(Form):
             super().receive(data)
 
     def _begin_later(self) -> None:
-        """Write into the conditions that are true at the start that they count from iterate 1, and let the
-        runs that they hold go on."""
+        """Restrict the conditions that are true at the start to iterates from 1 on, and resume the runs that
+        they paused."""
         held, early = self._held, self._true_at_start()
         texts = [_later(one.text) if one in early else one.text for one in self._session.breaks]
         self.enter(Conditions.name, "; ".join(texts))
@@ -112,7 +115,7 @@ class Breaks(Form):
 
 
 def _first(run: LiveRun, condition: Condition) -> Mapping[str, Any]:
-    """Return what a condition reads of the first iterate of a run."""
+    """Return the value that a condition reads from the first iterate of a run."""
     rows, _, _ = run.trace.since(None)
     return {name: known(name, rows[name][0]) for name in condition.fields}
 

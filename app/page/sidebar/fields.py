@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
-from solverscope.app.settings import words
-from solverscope.app.settings.words import Declaration
+from solverscope.app import ui
+from solverscope.app.settings import wording
+from solverscope.app.settings.wording import Declaration
+from solverscope.app.ui.component import Component
 
 
 def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, Any]:
-    """Collect what a form needs to know of one field."""
+    """Collect the data that a form needs about one field."""
     choices = declared.choices
     if isinstance(declared.default, bool):
         kind = "switch"
@@ -25,7 +25,7 @@ def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, An
         kind, choices = "text", []
     return {
         "name": declared.name,
-        "title": words.title_of(declared),
+        "title": wording.title_of(declared),
         "help": declared.help,
         "allowed": getattr(declared, "allowed", None) or getattr(declared, "range", ""),
         "kind": kind,
@@ -45,8 +45,10 @@ def shown(value: Any) -> str:
 
 @dataclass
 class Entered:
-    """What has been put into fields: ``values`` are those that are right and differ from their defaults;
-    ``wrong`` has what was typed where it is not right, and what is wrong with it."""
+    """The entries of fields: ``values`` are the valid ones that differ from their defaults.
+
+    ``wrong`` has the text of each invalid entry, and its error.
+    """
 
     values: dict[str, Any] = field(default_factory=dict)
     wrong: dict[str, tuple[Any, str]] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class Entered:
         try:
             parsed = declared.parse(None if value == "" and declared.default is None else value)
         except ValueError as error:
-            self.wrong[name] = value, words.of_field(declared, error)
+            self.wrong[name] = value, wording.of_field(declared, error)
             return
         self.wrong.pop(name, None)
         self.values.pop(name, None)
@@ -66,23 +68,25 @@ class Entered:
 
     @property
     def error(self) -> str | None:
-        """Say in a sentence what is wrong in the first field that is not right; None if all are."""
+        """Return the error of the first wrong field, a sentence; return None if all are right."""
         return next((error for _, error in self.wrong.values()), None)
 
     def shown(self, declared: Iterable[Declaration]) -> list[dict[str, Any]]:
-        """Return what a form needs to know of these fields."""
+        """Return the data that a form needs about these fields."""
         return [describe(d, *self.wrong.get(d.name, (self.values.get(d.name, d.default),))) for d in declared]
 
 
-class Form(Component):
-    """Fields for declared values; ``values`` holds those that are right and differ from their defaults.
-    ``on_change()`` is called whatever was typed."""
+class FieldForm(Component):
+    """Fields for declared values; ``values`` holds the valid ones that differ from their defaults.
+
+    ``on_change()`` is called after every entry, valid or not.
+    """
 
     fields = param.List(default=[], doc="one dictionary a field")
     title = param.String(default="", doc="with a title the fields can be folded away, and are at first")
 
-    _esm = theme.asset("elements.js", "fields.js", "form.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css")]
+    _esm = ui.page_script("fields.js", render="form")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "fields.css")]
 
     def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
@@ -96,7 +100,7 @@ class Form(Component):
 
     @property
     def obstacle(self) -> str | None:
-        """Say in a sentence what is wrong in the first field that is not right; None if all are."""
+        """Return the error of the first wrong field, a sentence; return None if all are right."""
         return self._entered.error
 
     def set(self, declared: Sequence[Declaration], values: Mapping[str, Any]) -> None:

@@ -7,17 +7,17 @@ import math
 from typing import NamedTuple
 
 import panel as pn
-import panel_material_ui as pmui
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.page.session import Session
 from solverscope.app.runs.live import LiveRun
-from solverscope.app.runs.pool import PoolFull, Worker
+from solverscope.app.runs.pool import PoolFull, PoolWorker
 from solverscope.app.runs.reference import cached, distrust, reference
-from solverscope.app.theme import number
+from solverscope.app.ui import number
+from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views.base.run_events import lam_in_words
 from solverscope.solvers import Problem, segments, undercuts
-from solverscope.solvers.runs.segments import learn
+from solverscope.solvers.traces.segments import update_f_stars
 
 
 class _Sought(NamedTuple):
@@ -34,7 +34,7 @@ class _Sought(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return what the problem is called: by its run, and its λ where the run had several."""
+        """Return the name of the problem: the label of its run, with λ if the run had several."""
         at = f" at {lam_in_words(self.lam)}" if len(segments(self.run.trace)) > 1 else ""
         return f"{self.run.label}{at}"
 
@@ -49,7 +49,7 @@ class Optimum:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.text = theme.html(margin=(6, 4))
+        self.text = ui.html(margin=(6, 4))
         self.button = pmui.Button(
             label="Find f*",
             variant="text",
@@ -64,7 +64,7 @@ class Optimum:
         self._refused: dict[str, str] = {}
         self._unbounded: set[str] = set()  # problems that have no f*, as a run on them has found
         self._asked: set[str] = set()
-        self._worker: Worker | None = None
+        self._worker: PoolWorker | None = None
         self._solving = ""
         self._full = ""
         self.update()
@@ -80,7 +80,7 @@ class Optimum:
         return known.f_star
 
     def update(self) -> None:
-        """Tell the traces what is known, and find f* of a problem once a first run on it has ended."""
+        """Pass known optima to the traces, and find f* of a problem once a first run on it has ended."""
         self._runs, ended = {}, set[str]()
         begun = [run for run in self._session.runs if run.trace is not None]
         for run in begun:
@@ -100,7 +100,7 @@ class Optimum:
             elif run.problem is not None and run.state == "finished":
                 ended |= {parts[0].key, parts[-1].key}
         for run in begun:
-            learn(run.trace, self._known)
+            update_f_stars(run.trace, self._known)
         self._asked &= self._runs.keys()
         if self._worker is None:
             self._find_next(ended | self._asked)
@@ -109,10 +109,10 @@ class Optimum:
         self._show()
 
     def _discard(self, below: LiveRun, runs: list[LiveRun]) -> None:
-        """Forget f* that an iterate of a run is below: here, on the disk and in all runs on its problem."""
+        """Discard an f* above the f of an iterate: here, on the disk, and in all runs on the problem."""
         here = segments(below.trace)[-1]
         for run in runs:
-            learn(run.trace, {here.key: None})
+            update_f_stars(run.trace, {here.key: None})
         self._known.pop(here.key, None)
         self._refused[here.key] = (
             f"f* = {number(here.f_star, 9)} is not the minimum, {below.label} is below it"
@@ -122,7 +122,7 @@ class Optimum:
 
     @property
     def _at_work(self) -> bool:
-        """Tell whether a wanted f* is being solved for."""
+        """Return whether a wanted f* is being computed."""
         return self._worker is not None and self._solving in self._runs
 
     @property
@@ -176,7 +176,7 @@ class Optimum:
             return
         problem = self._runs[key].problem
 
-        def then(worker: Worker) -> None:
+        def then(worker: PoolWorker) -> None:
             self._worker = None
             if worker.result is not None:
                 self._known[key], self._gaps[key] = worker.result.f_star, worker.result.gap

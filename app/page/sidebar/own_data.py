@@ -13,19 +13,19 @@ from typing import Any, ClassVar
 import param
 
 from solverscope import datasets
-from solverscope.app import theme
-from solverscope.app.component import Component
-from solverscope.app.dropped import Folder
+from solverscope.app import ui
+from solverscope.app.files.upload_dirs import UploadDir
 from solverscope.app.page.session import Session
-from solverscope.app.runs import library
-from solverscope.app.runs.pool import Worker
+from solverscope.app.runs import problem_cache
+from solverscope.app.runs.pool import PoolWorker
 from solverscope.app.settings.recipe import Recipe
+from solverscope.app.ui.component import Component
 from solverscope.datasets.limits import DROPPED as LIMITS
 from solverscope.datasets.readers.recognise import check
-from solverscope.solvers.runs.atomic_files import why_not_written
+from solverscope.solvers.compute.atomic_files import why_not_written
 
 #: Bytes that come at a time; the next ones are asked for when they are written.
-CHUNK = 1 << 20
+UPLOAD_CHUNK_BYTES = 1 << 20
 MOST_LETTERS = 80
 #: Files that a page keeps, and bytes of all of them, at most.
 MOST_FILES, QUOTA = 20, 4 * LIMITS.size
@@ -41,28 +41,25 @@ class OwnData(Component):
     notice = param.String(default="", doc="what is done with the file")
     error = param.String(default="", doc="what is wrong with it, in a sentence")
     limits = param.Dict(
-        default={"chunk": CHUNK, "size": LIMITS.size}, constant=True, doc="bytes of a piece, and of a file"
+        default={"chunk": UPLOAD_CHUNK_BYTES, "size": LIMITS.size},
+        constant=True,
+        doc="bytes of a piece, and of a file",
     )
     label = param.String(default="Drop your own file, or choose one", constant=True)
-    tip = param.String(
-        default="A CSV table, its label last or called label; an NPZ file of X and y; rows of label "
-        "index:value …; or tagged sentences, a token a line. Texts also as gz, bz2, xz or zip. Only this "
-        "page sees it, as long as it is open.",
-        constant=True,
-    )
+    tip = param.String(default="own_data.choose", constant=True, doc="id of the tooltip")
 
-    _esm = theme.asset("elements.js", "own_data.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "own_data.css")]
+    _esm = ui.page_script("own_data.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "own_data.css")]
 
     def __init__(self, session: Session, take: Callable[..., None], **params: Any) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
         self._session, self._take = session, take
-        self._folder: Folder | None = None
+        self._folder: UploadDir | None = None
         #: What is done with the file that comes or is read, where it is, and its bytes.
         self._steps: Generator[None, Any, Any] | None = None
         self._path: Path | None = None
         self._size = 0
-        self._reading: Worker | None = None
+        self._reading: PoolWorker | None = None
         self._said = ""
         self._count = 0
         self._kept: dict[str, int] = {}  # the bytes of each file that is good, by its id
@@ -79,7 +76,7 @@ class OwnData(Component):
             case {"action": "stop"}:
                 self._give_up("")
 
-    def _go_on(self, given: bytes | Worker | None) -> None:
+    def _go_on(self, given: bytes | PoolWorker | None) -> None:
         """Go on with the file, if there is one, by what it has waited for."""
         if self._steps is None:
             return
@@ -89,11 +86,13 @@ class OwnData(Component):
             self._give_up(str(error))
         except StopIteration as end:
             self._steps = None
-            self._loaded(end.value)
+            self._take_result(end.value)
 
     def _take_in(self, name: str, size: int) -> Generator[None, Any, Any]:
-        """Return what is in a file: wait for each of its pieces, which are written, and then until they are
-        read. ValueError, one sentence, where something is wrong with it."""
+        """Wait for all pieces of a file, which are written, and return its contents once they are read.
+
+        Raises ValueError, one sentence, if the file is invalid.
+        """
         self._size, most = size, self.limits["size"]
         if not 0 < size <= most:
             what = "is empty" if size <= 0 else f"has more than {most:,} bytes"
@@ -105,7 +104,7 @@ class OwnData(Component):
             )
         try:
             if self._folder is None:
-                self._folder = Folder()
+                self._folder = UploadDir()
             self._count += 1
             path = self._path = self._folder.path / str(self._count) / name
             path.parent.mkdir()
@@ -123,7 +122,7 @@ class OwnData(Component):
             reason, advice = why_not_written(error)
             raise ValueError(f"{name} cannot be kept on the server, for {reason}: {advice}.") from None
 
-        def progress(worker: Worker, text: str, share: float | None) -> None:
+        def progress(worker: PoolWorker, text: str, share: float | None) -> None:
             worker.pulse()
             self._said = text if share is None else f"{text}: {100 * share:.0f} %"
 
@@ -140,7 +139,7 @@ class OwnData(Component):
             raise ValueError(f"Reading {name} was stopped.")
         return worker.result
 
-    def _done(self, worker: Worker) -> None:
+    def _done(self, worker: PoolWorker) -> None:
         if worker is self._reading:
             self._go_on(worker)
 
@@ -148,10 +147,10 @@ class OwnData(Component):
         """Read a file, off the page's thread. Raises ValueError, one sentence."""
         check(path, LIMITS, progress)
         id = datasets.own_id(str(path))
-        return id, library.load(Recipe(id), progress)
+        return id, problem_cache.load(Recipe(id), progress)
 
-    def _loaded(self, found: tuple[str, datasets.Dataset]) -> None:
-        """Take what was read."""
+    def _take_result(self, found: tuple[str, datasets.Dataset]) -> None:
+        """Take over the result of reading the file."""
         id, data = found
         self._kept[id], self._path = self._size, None
         self.param.update(busy=False, notice="", error="")
@@ -164,6 +163,11 @@ class OwnData(Component):
             self.notice = self._said
 
     def _give_up(self, error: str) -> None:
+        """Forget the file that is under way, and show why."""
+        self._forget()
+        self.param.update(busy=False, notice="", error=error)
+
+    def _forget(self) -> None:
         """Stop what is under way, and forget that file."""
         if self._steps is not None:
             with suppress(ValueError):  # the disk is full: what was not written is not wanted any more
@@ -176,19 +180,18 @@ class OwnData(Component):
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
             self._path = None
-        self.param.update(busy=False, notice="", error=error)
 
     def close(self) -> None:
         """Forget all files: the page is gone."""
-        self._give_up("")
+        self._forget()
         for id in self._kept:
-            library.shelf.drop(id)
+            problem_cache.cache.drop(id)
         if self._folder is not None:
             self._folder.remove()
             self._folder = None
 
 
 def _clean(name: str) -> str:
-    """Return the name of a file without what a path, or a terminal, would read otherwise."""
+    """Return the name of a file without characters that are special in a path or a terminal."""
     cleaned = re.sub(r"[^\w.+ -]", "_", re.split(r"[/\\]", name)[-1]).strip(" .")
     return cleaned[-MOST_LETTERS:] or "file"

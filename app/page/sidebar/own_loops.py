@@ -1,5 +1,5 @@
-"""*Watch your own loop*: the line that connects a program of the visitor's to this page, and the runs that
-come by it."""
+"""*Watch your own loop*: the line that connects a program of the visitor's to this page, and the runs of such
+programs."""
 
 from __future__ import annotations
 
@@ -9,133 +9,138 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme, views
-from solverscope.app.component import Component
+from solverscope.app import ui, views
+from solverscope.app.loops.client import PAGE_TIMEOUT
+from solverscope.app.loops.run import MAX_RATE, IterateChannel, RemoteLoop
+from solverscope.app.loops.server import Endpoint, LoopConnection
+from solverscope.app.page.protocols import LoopPage
 from solverscope.app.page.sidebar.optimum import Optimum
-from solverscope.app.page.stage import Stage
-from solverscope.app.runs import library
-from solverscope.app.runs.live import ROUND, LiveRun
-from solverscope.app.runs.own_loop import RATE, Feed, Loop
-from solverscope.app.runs.pool import Share, Worker
-from solverscope.app.serving.loops import Door, Wire
-from solverscope.app.watch import PATIENCE
-from solverscope.solvers import Ending, Problem, Stopping
+from solverscope.app.runs import problem_cache
+from solverscope.app.runs.live import STYLE_PERIOD, LiveRun
+from solverscope.app.runs.pool import PoolShare, PoolWorker
+from solverscope.app.ui.component import Component
+from solverscope.solvers import Problem, Stopping
 
 #: Styles of loops, from the first one on: whole rounds of colours and dashes, beyond those of solvers.
-FIRST_STYLE = ROUND * 500
+FIRST_LOOP_STYLE = STYLE_PERIOD * 500
 #: Loops that a page shows, alive or not.
-MOST = 12
+MAX_LOOPS = 12
 NO_PROBLEM = "The page has no problem yet: wait until its data have loaded, and connect again."
-#: Why a loop goes on alone.
-GONE = "the page is closed"
-LET_GO = "the page was cleared, or shows another problem"
+#: Why a loop goes on unwatched.
+PAGE_CLOSED = "the page is closed"
+RUN_REMOVED = "the page was cleared, or shows another problem"
 NO_ANSWER = "the page does not answer: keep it open in a browser"
 
 
 class OwnLoops(Component):
-    """The folded lines below the solvers. A watcher of the session. A loop gets the problem that is chosen
-    when it comes, and keeps it."""
+    """The folded lines below the solvers. A watcher of the session.
 
-    token = param.String(default="", doc="what is behind # in the address; empty until it is asked for")
+    A loop gets the problem that is chosen when it connects, and keeps it.
+    """
+
+    token = param.String(default="", doc="what follows # in the address; empty until it is asked for")
     at = param.String(default="", doc="the address of this page for programs; empty if it is the browser's")
     size = param.Integer(default=0, doc="number of weights of the problem that is chosen; 0 without one")
 
-    _esm = theme.asset("elements.js", "clipboard.js", "own_loops.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css", "own_loops.css")]
+    _esm = ui.page_script("copy.js", "own_loops.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "fields.css")]
 
-    def __init__(self, page: Stage, optimum: Optimum) -> None:
+    def __init__(self, page: LoopPage, optimum: Optimum) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), at=page.rights.at)
         self._page, self._session, self._optimum = page, page.session, optimum
-        self._door: Door | None = None
-        self._there: dict[Wire, LiveRun] = {}
-        self._session.others.append(self._leave)
+        self._endpoint: Endpoint | None = None
+        self._connected: dict[LoopConnection, LiveRun] = {}
+        self._session.others.append(self._disconnect_all)
 
     def receive(self, data: Any) -> None:
         match data:
-            case {"action": "open"} if self._door is None:
-                self._door = Door(self)
-                self.token = self._door.token
+            case {"action": "open"} if self._endpoint is None:
+                self._endpoint = Endpoint(self)
+                self.token = self._endpoint.token
 
     def update(self) -> None:
-        """Tell loops whose run is over, and how many weights a loop has to have."""
+        """Disconnect loops whose run is over, and show how many weights a loop has to have."""
         problem = self._page.problem.problem
         self.size = 0 if problem is None else problem.size
-        for wire, run in list(self._there.items()):
+        for connection, run in list(self._connected.items()):
             if not run.alive:
-                del self._there[wire]
+                del self._connected[connection]
                 if run not in self._session.runs:
-                    wire.leave(gone=LET_GO)
+                    connection.close(gone=RUN_REMOVED)
                 elif run.state == "failed":
-                    wire.leave(gone=run.message)
+                    connection.close(gone=run.message)
                 else:
-                    wire.leave(stop=True)
+                    connection.close(stop=True)
 
     def close(self) -> None:
-        """Let nobody in any more, and leave those who are there: the page is gone."""
-        if self._door is not None:
-            self._door.close()
-            self._door = None
-        self._leave()
+        """Admit no loop from now on, and disconnect all: the page is closed."""
+        if self._endpoint is not None:
+            self._endpoint.close()
+            self._endpoint = None
+        self._disconnect_all()
 
-    def _leave(self) -> None:
-        """Leave all loops, which go on alone."""
-        for wire in list(self._there):
-            del self._there[wire]
-            wire.leave(gone=GONE)
+    def _disconnect_all(self) -> None:
+        """Disconnect all loops, which go on unwatched."""
+        for connection in list(self._connected):
+            del self._connected[connection]
+            connection.close(gone=PAGE_CLOSED)
 
-    # who comes in
+    # the host of loops
 
     def admit(self) -> int:
-        """Return the number of weights of the problem that a loop gets now; ValueError, one sentence, where
-        it gets none."""
+        """Return the number of weights of the problem that a loop gets now; raise ValueError, one sentence,
+        if it gets none."""
         if self._page.problem.problem is None:
             raise ValueError(NO_PROBLEM)
-        if sum(run.outside for run in self._session.runs) >= MOST:
-            raise ValueError(f"The page shows {MOST} loops: remove one, and connect again.")
+        if sum(run.outside for run in self._session.runs) >= MAX_LOOPS:
+            raise ValueError(f"The page shows {MAX_LOOPS} loops: remove one, and connect again.")
         return self._page.problem.problem.size
 
-    def welcome(self, wire: Wire) -> None:
-        """Start the run of a loop, in the page's next tick."""
-        wire.later(PATIENCE, lambda: wire.hears or wire.leave(gone=NO_ANSWER))
-        self._session.asked.append(partial(self._begin, wire))
+    def start_run(self, connection: LoopConnection) -> None:
+        """Start the run of a loop in the page's next tick."""
+        connection.call_later(PAGE_TIMEOUT, lambda: connection.receiver or connection.close(gone=NO_ANSWER))
+        self._session.asked.append(partial(self._start_run, connection))
 
-    def _begin(self, wire: Wire) -> None:
-        if not wire.open_still:
+    def _start_run(self, connection: LoopConnection) -> None:
+        if not connection.is_open:
             return
-        feed = Feed(wire.size, partial(wire.say, go=True))
+        channel = IterateChannel(connection.size, connection.ask_next)
         try:
-            if self.admit() != wire.size:
+            if self.admit() != connection.size:
                 raise ValueError("The page has got another problem meanwhile: connect again.")
-            self._session.join(lambda share, **how: self._made(share, wire, feed))
+            self._session.join(lambda share, **how: self._make_run(share, connection, channel))
         except ValueError as error:  # too many runs, too
-            wire.leave(wrong=str(error))
+            connection.close(wrong=str(error))
             return
-        wire.hears = feed.hear
-        wire.ends = lambda why: feed.end(Ending("failed", why))
-        self._there[wire] = self._session.runs[-1]
+        connection.receiver = channel
+        self._connected[connection] = self._session.runs[-1]
 
-    def _made(self, share: Share, wire: Wire, feed: Feed) -> LiveRun:
+    def _make_run(self, share: PoolShare, connection: LoopConnection, channel: IterateChannel) -> LiveRun:
         base, setting, story = self._page.problem.problem, self._page.problem.setting, self._page.story
 
-        def make_problem(worker: Worker) -> Problem:
-            feed.worker = worker
-            made = library.variant(base, setting, worker.pulse)
-            wire.say(size=made.size, problem=made.describe())
+        def make_problem(worker: PoolWorker) -> Problem:
+            channel.worker = worker
+            made = problem_cache.variant(base, setting, worker.pulse)
+            connection.say(size=made.size, problem=made.describe())
             return made
 
         runs = self._session.runs
         labels, styles = {run.label for run in runs}, {run.style for run in runs}
-        looks = {style % ROUND for style in (*styles, *self._page.solvers.run_styles)}
-        free = [style for style in range(FIRST_STYLE, FIRST_STYLE + 10 * ROUND) if style not in styles]
-        names = (wire.label if k == 1 else f"{wire.label} ({k})" for k in count(1))
+        looks = {style % STYLE_PERIOD for style in (*styles, *self._page.solvers.run_styles)}
+        free = [
+            style
+            for style in range(FIRST_LOOP_STYLE, FIRST_LOOP_STYLE + 10 * STYLE_PERIOD)
+            if style not in styles
+        ]
+        names = (connection.label if k == 1 else f"{connection.label} ({k})" for k in count(1))
         return LiveRun(
             share,
             make_problem,
-            Loop.of(feed),
+            RemoteLoop.of(channel),
             label=next(name for name in names if name not in labels),
-            style=next((style for style in free if style % ROUND not in looks), free[0]),
+            style=next((style for style in free if style % STYLE_PERIOD not in looks), free[0]),
             stopping=lambda problem: Stopping(f_star=self._optimum.of(problem, story.optimum(setting))),
             probes=views.probes(base),
-            pace=RATE,
+            pace=MAX_RATE,
             outside=True,
         )

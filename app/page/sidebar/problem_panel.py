@@ -10,31 +10,33 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-import panel_material_ui as pmui
 
 from solverscope import datasets, solvers
-from solverscope.app import theme
-from solverscope.app.menu import Menu
+from solverscope.app import ui
+from solverscope.app.help import tip
 from solverscope.app.page.card import card
 from solverscope.app.page.session import Session
-from solverscope.app.page.sidebar.fields import Form
+from solverscope.app.page.sidebar.fields import FieldForm
 from solverscope.app.page.sidebar.own_data import OwnData
-from solverscope.app.runs import library
-from solverscope.app.runs.pool import PoolFull, Worker
-from solverscope.app.serving.batch import batch
-from solverscope.app.settings import words
-from solverscope.app.settings.recipe import LAM, SEED, Recipe, info_of, why_not_data
-from solverscope.app.theme import number
+from solverscope.app.runs import problem_cache
+from solverscope.app.runs.pool import PoolFull, PoolWorker
+from solverscope.app.settings import wording
+from solverscope.app.settings.recipe import Recipe, info_of, why_not_data
+from solverscope.app.settings.settings_table import LAM, SEED
+from solverscope.app.ui import number
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.material_ui import pmui
+from solverscope.app.ui.menu import Menu
 from solverscope.solvers import LOSSES, PENALTIES, parameters
 
 #: What is said in place of the drop of files to visitors from elsewhere.
 ONLY_HERE = '<p class="note">Files of your own can be dropped by visitors of this machine only.</p>'
 #: Places of the λ slider, and how far it reaches below λ_max.
-PLACES, DECADES = 81, 4
+SLIDER_PLACES, SLIDER_DECADES = 81, 4
 
 
 #: Where pinned runs are.
-KEPT = "What was pinned stays in the tab Runs."
+PINNED_KEPT = "What was pinned stays in the tab Runs."
 
 
 class ProblemPanel:
@@ -57,7 +59,7 @@ class ProblemPanel:
         self.setting = setting
         self.problem: solvers.Problem | None = None
         self.error = ""
-        self._loading: Worker | None = None
+        self._loading: PoolWorker | None = None
         self._quiet = False
 
         #: The visitor's own files, which only this page has, and the options that they begin with.
@@ -65,14 +67,14 @@ class ProblemPanel:
         wide = {"sizing_mode": "stretch_width", "size": "small"}
         missing = [id for id in datasets.DATASETS if why_not_data(id)]
         self.data = Menu(label="Data set", options=self._names(), disabled_options=missing, **wide)
-        self.own = OwnData(session, self.take_file) if own_files else theme.html(ONLY_HERE, margin=(0, 10))
-        self.card = theme.html(sizing_mode="stretch_width", margin=(4, 10, 0, 10))
-        self.options = Form(self._form_changed, title="Data options")
+        self.own = OwnData(session, self.take_file) if own_files else ui.html(ONLY_HERE, margin=(0, 10))
+        self.card = ui.html(sizing_mode="stretch_width", margin=(4, 10, 0, 10))
+        self.options = FieldForm(self._form_changed, title="Data options")
         self.loss = Menu(label="Loss", **wide)
         self.penalty = Menu(label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide)
-        self.penalty_form = Form(self._form_changed)
+        self.penalty_form = FieldForm(self._form_changed)
         self.lam = pmui.TextInput(label="λ", width=110, size="small")
-        self.ratio = theme.html(margin=(14, 10, 0, 0))
+        self.ratio = ui.html(margin=(14, 10, 0, 0))
         self.slider = pmui.DiscreteSlider(
             label="λ on a log scale",
             options=[1.0],
@@ -85,8 +87,7 @@ class ProblemPanel:
             label="apply λ to running solvers",
             size="small",
             margin=(0, 10),
-            description="Running solvers continue from their weights at the new λ. Otherwise λ waits for the "
-            "next Run.",
+            description=tip("problem_panel.live"),
         )
         self.data.param.watch(lambda e: self._choose(lambda: self._usual(e.new)), "value")
         self.loss.param.watch(
@@ -126,7 +127,7 @@ class ProblemPanel:
         return names
 
     def _usual(self, data: str) -> Recipe:
-        """Return the setting that a data set of the menu begins with; ValueError for another one."""
+        """Return the default setting of a data set; raise ValueError if the menu does not have it."""
         if data not in self._own and data not in datasets.DATASETS:
             raise ValueError(f"{data!r} is not in the menu of this page")
         setting = Recipe.of(data)
@@ -144,14 +145,19 @@ class ProblemPanel:
             self.own.close()
 
     def set(self, setting: Recipe) -> None:
-        """Show another problem and load its data. The runs on the one before are stopped and forgotten first,
-        with all that is drawn of them; of those that were pinned a sentence says where they are."""
+        """Show another problem and load its data.
+
+        The runs on the previous problem are first stopped and removed, with their pictures. A sentence says
+        where pinned ones are kept.
+        """
         session = self._session
         pinned = [run.label for run in session.runs if run.pinned]
-        with batch():
+        with batch(models=True):
             session.clear()
             if pinned:
-                session.notify(f"No longer shown, as the problem is another one: {', '.join(pinned)}. {KEPT}")
+                session.notify(
+                    f"No longer shown, as the problem is another one: {', '.join(pinned)}. {PINNED_KEPT}"
+                )
             self._set(setting)
             self._on_change()
             session.tick()
@@ -161,7 +167,7 @@ class ProblemPanel:
             self._loading.stop()
         self.setting, self.problem, self.error, self._loading = setting, None, "", None
         self._show()
-        found = library.at_hand(setting)
+        found = problem_cache.cached(setting)
         if found is None:
             self.card.object = f'<p class="note">{self.loading} …</p>'
         else:
@@ -169,17 +175,17 @@ class ProblemPanel:
 
     @property
     def loading(self) -> str:
-        """Say what is being loaded, or is to be; empty if nothing is."""
+        """Return a sentence on the data being loaded, or to be loaded; return "" if there are none."""
         return "" if self.ready or self.error else f"loading {info_of(self.setting.data).name}"
 
     @property
     def ready(self) -> bool:
-        """Tell whether the data are there."""
+        """Return whether the data are there."""
         return self.problem is not None
 
     @property
     def obstacle(self) -> str | None:
-        """Say why this problem cannot be run, in a sentence; None if it can."""
+        """Return why this problem cannot be run, a sentence; return None if it can."""
         name = info_of(self.setting.data).name
         wrong = self.options.obstacle or self.penalty_form.obstacle
         if wrong is None and self.error:
@@ -215,9 +221,9 @@ class ProblemPanel:
         if self._quiet:
             return
         try:
-            lam = LAM.parse(given)
+            lam = LAM.field.parse(given)
         except ValueError as error:
-            self.lam.param.update(error_state=True, helper_text=words.of_field(LAM, error))
+            self.lam.param.update(error_state=True, helper_text=wording.of_field(LAM.field, error))
         else:
             self._set_lam(lam)
         self._on_change()
@@ -234,7 +240,8 @@ class ProblemPanel:
         self._quiet = True
         self.data.value = setting.data
         self.options.set(
-            [*info.options, SEED], {**setting.options, **({"seed": setting.seed} if setting.seed else {})}
+            [*info.options, SEED.field],
+            {**setting.options, **({"seed": setting.seed} if setting.seed else {})},
         )
         losses = {LOSSES[id].name: id for id in solvers.losses_for(setting.kind)}
         self.loss.param.update(options=losses, value=setting.loss)
@@ -259,8 +266,8 @@ class ProblemPanel:
         self.ratio.visible = takes
         self.ratio.object = ""
         if takes and problem is not None and (lam := setting.lam) is not None:
-            top = problem.lam_max or (problem.lam or lam) * 10 ** (DECADES / 2)
-            grid = [float(f"{v:.3g}") for v in np.geomspace(top * 10**-DECADES, top, PLACES)]
+            top = problem.lam_max or (problem.lam or lam) * 10 ** (SLIDER_DECADES / 2)
+            grid = [float(f"{v:.3g}") for v in np.geomspace(top * 10**-SLIDER_DECADES, top, SLIDER_PLACES)]
             if self.slider.options != grid:
                 self.slider.param.update(options=grid, value=grid[0])
             self.slider.value = min(grid, key=lambda v: abs(math.log(v / lam)))
@@ -273,7 +280,7 @@ class ProblemPanel:
     # loading, off the page's thread
 
     def update(self) -> None:
-        """Load what is wanted and not there yet."""
+        """Load the chosen data if they are not loaded yet."""
         if isinstance(self.own, OwnData):
             self.own.update()
         if self.loading and self._loading is None:
@@ -283,12 +290,12 @@ class ProblemPanel:
         setting = self.setting
         name = info_of(setting.data).name
 
-        def work(worker: Worker) -> tuple[str, solvers.Problem]:
-            data = library.load(setting)
-            problem = library.problem(data, setting, worker.pulse)
+        def work(worker: PoolWorker) -> tuple[str, solvers.Problem]:
+            data = problem_cache.load(setting)
+            problem = problem_cache.problem(data, setting, worker.pulse)
             return card(data, problem), problem
 
-        def then(worker: Worker) -> None:
+        def then(worker: PoolWorker) -> None:
             if worker is not self._loading:
                 return
             self._loading = None
@@ -307,7 +314,7 @@ class ProblemPanel:
             self.card.object = f'<p class="note">{self.loading} …</p>'
 
     def _take(self, shown: str, problem: solvers.Problem) -> None:
-        """Take over what was loaded; a λ typed meanwhile stays, also one that is refused."""
+        """Take over the loaded problem; a λ typed meanwhile stays, even if it is refused."""
         refused = self.lam.value if self.lam.error_state else None
         self.card.object, self.problem = shown, problem
         self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import panel_material_ui as pmui
-
-from solverscope.app.menu import LineMenu
-from solverscope.app.page.stage import Stage
+from solverscope.app.help import tip
+from solverscope.app.page.protocols import ControlledPage
+from solverscope.app.ui.material_ui import pmui
+from solverscope.app.ui.menu import LineMenu
 
 #: Iterates a second, and their names; 0 is full speed.
 PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
 
 #: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
 DRAWING = {"live": 1, "once a second": 5, "held": 0}
-UPDATES = (
-    "How often plots are drawn while runs go on: live is some five times a second, held is once at the end. "
-    "It changes nothing in the runs."
-)
 
-#: What stands beside Run when it can be pressed, and while data are loaded for it.
-GOES, WAITS = "play_arrow", "hourglass_empty"
+#: The text next to Run when it can be pressed, and while data are loaded for it.
+RUN_ICON, LOADING_ICON = "play_arrow", "hourglass_empty"
 
 
 class RunControls:
     """The buttons. New runs are started when none is alive and nothing stands in the way. While data are
     loaded they are all the same: the press may have been on its way when the buttons were disabled."""
 
-    def __init__(self, page: Stage) -> None:
+    def __init__(self, page: ControlledPage) -> None:
         self._page, self._session = page, page.session
         session = page.session
         small = {"size": "small", "margin": 0}
-        self.run = pmui.Button(label="Run", icon=GOES, variant="contained", width=112, **small)
+        self.run = pmui.Button(label="Run", icon=RUN_ICON, variant="contained", width=112, **small)
         self.pause = pmui.Button(label="Pause", icon="pause", variant="outlined", **small)
         self.step = pmui.Button(
             label="Step",
@@ -42,7 +38,9 @@ class RunControls:
         self.stop = pmui.Button(label="Stop", icon="stop", variant="outlined", **small)
         self.clear = pmui.Button(label="Clear", icon="clear", variant="text", **small)
         self.pace = LineMenu(label="Speed, iterations", options=PACES, value=0.0, width=112)
-        self.drawing = LineMenu(label="Plots", options=DRAWING, value=1, width=112, description=UPDATES)
+        self.drawing = LineMenu(
+            label="Plots", options=DRAWING, value=1, width=112, description=tip("run_controls.plots")
+        )
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self.go(step=True))
@@ -79,5 +77,5 @@ class RunControls:
         self.step.disabled = cannot_start
         self.stop.disabled = not (self._session.alive or waits)
         self.clear.disabled = not (self._session.runs or waits)
-        self.run.icon = WAITS if self._page.problem.loading and state == "idle" else GOES
+        self.run.icon = LOADING_ICON if self._page.problem.loading and state == "idle" else RUN_ICON
         self.run.label = "Resume" if state == "paused" else "Run"

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
 from solverscope.app.page.sidebar.fields import Entered
 from solverscope.app.settings.experiment import MOST_SOLVERS
 from solverscope.app.settings.recipe import Entrant, Recipe, fits
+from solverscope.app.ui.component import Component
 from solverscope.solvers import PENALTIES, SOLVERS, parameters, preset_params
 
 
@@ -40,8 +40,8 @@ class SolverPanel(Component):
 
     entries = param.List(default=[], doc="one dictionary a line")
 
-    _esm = theme.asset("elements.js", "fields.js", "solver_panel.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css")]
+    _esm = ui.page_script("fields.js", "solver_panel.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "fields.css")]
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10))
@@ -63,7 +63,7 @@ class SolverPanel(Component):
         self._draw()
 
     def set_problem(self, problem: Recipe) -> None:
-        """Keep what is chosen, as far as it fits another problem; the first that fits if nothing does."""
+        """Keep the chosen solvers that fit another problem; choose the first two that fit if none does."""
         self._problem = problem
         for entry in self._racing[MOST_SOLVERS:]:  # chosen for different problems, they all fit this one
             entry.chosen = False
@@ -74,7 +74,7 @@ class SolverPanel(Component):
             self._draw()
 
     def _offered(self) -> list[tuple[bool, str | None]]:
-        """Return what another problem may change of the list."""
+        """Return what the problem may change of each entry: whether it is chosen, and why it cannot be."""
         return [(entry.chosen, self._reason(entry)) for entry in self._list]
 
     @property
@@ -84,7 +84,7 @@ class SolverPanel(Component):
 
     @property
     def run_styles(self) -> tuple[int, ...]:
-        """Return the numbers of their colours and dashes."""
+        """Return the numbers of the colours and dashes of the chosen solvers."""
         return tuple(entry.style for entry in self._racing)
 
     @property
@@ -98,7 +98,7 @@ class SolverPanel(Component):
 
     @property
     def obstacle(self) -> str | None:
-        """Say why these solvers cannot be run, in a sentence; None if they can."""
+        """Return why these solvers cannot be run, a sentence; return None if they can."""
         if not self._racing:
             return "choose at least one solver"
         return next((f"{e.label}: {error}" for e in self._racing if (error := e.entered.error)), None)
@@ -108,8 +108,8 @@ class SolverPanel(Component):
         return [e for e in self._list if e.chosen and self._reason(e) is None]
 
     def _choose(self, entry: Entry) -> None:
-        """Let it race. Its colour and dash are its own from the first time on, and no other's ever after:
-        runs that are there keep theirs, whatever is chosen, copied or removed."""
+        """Add the entry to the race. Its colour and dash are assigned once and never reused: existing runs
+        keep theirs when solvers are chosen, copied or removed."""
         entry.chosen = True
         if entry.style < 0:
             entry.style = next(self._styles)
@@ -132,8 +132,8 @@ class SolverPanel(Component):
                     "label": entry.label,
                     "help": f"{solver.name}: {solver.summary}{penalty}. {solver.paper}",
                     "chosen": racing,
-                    "color": theme.COLORS[entry.style % len(theme.COLORS)] if racing else "",
-                    "dash": theme.dash(entry.style) if racing else "solid",
+                    "color": ui.COLORS[entry.style % len(ui.COLORS)] if racing else "",
+                    "dash": ui.dash(entry.style) if racing else "solid",
                     "reason": reason or "",
                     "refused": entry.refused,
                     "fields": entry.entered.shown(parameters(solver)),

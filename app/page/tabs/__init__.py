@@ -1,1 +1,1 @@
-"""What the page adds to the views on tabs."""
+"""The page's part of the views on tabs."""

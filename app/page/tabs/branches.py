@@ -1,4 +1,4 @@
-"""Branches: what can go on from the iterate under the cursor, and starting it beside the runs there are."""
+"""Branches: the solvers that can continue from the iterate under the cursor, and their start as new runs."""
 
 from __future__ import annotations
 
@@ -7,41 +7,44 @@ from functools import partial
 from typing import Any
 
 from solverscope import solvers
-from solverscope.app import theme, views
-from solverscope.app.page.stage import Stage
+from solverscope.app import ui, views
+from solverscope.app.help import tip
+from solverscope.app.page.protocols import BranchingPage
+from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.live import LiveRun
 from solverscope.app.runs.pool import PoolFull
-from solverscope.app.runs.shown import Shown
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.settings.recipe import Entrant, Limits
+from solverscope.app.settings.recipe import Entrant, RunLimits
 from solverscope.solvers import Problem, Trace
 from solverscope.solvers.runs.own_loop import OWN_LOOP
-from solverscope.solvers.runs.segments import segment_at
+from solverscope.solvers.traces.segments import segment_at
 
 #: The choice that changes nothing.
-SAME = "same solver"
+SAME_SOLVER = "same solver"
 
 
 class Branches:
-    """Offers, for the run under the cursor, itself and every solver of the page's list that takes its
-    problem, with the hyper-parameters that the list has. A branch has the limits that are set on the page."""
+    """Branches of the run under the cursor: by its own solver, or any of the page's list that takes its
+    problem.
 
-    def __init__(self, page: Stage) -> None:
+    Solvers of the list have the hyper-parameters set there. A branch has the limits that are set on the page.
+    """
+
+    def __init__(self, page: BranchingPage) -> None:
         self._page, self._session = page, page.session
 
     def offer(self) -> dict[str, Any]:
-        """Return what the cursor's bar shows: names of choices, and a note on the replay; nothing where no
-        branch is possible."""
+        """Return the texts for the cursor's bar: names of choices, and a note on the replay.
+
+        There are none if no branch is possible.
+        """
         trace, iteration = self._session.cursor.run, self._iteration
         if trace is None or iteration is None or self._problem(trace, iteration) is None:
             return {}
         rows, _, _ = trace.since(None)
-        took = theme.seconds(float(rows["cpu_seconds"][rows["iteration"] == iteration][0]))
-        note = (
-            f"Replays {trace.info.label} to iteration {theme.number(iteration)} (about {took} of CPU) and "
-            "continues beside the old run: the same solver bit for bit, another one from the weights there"
-        )
-        return {"choices": [SAME, *map(_name, self._others(trace))], "note": note}
+        took = ui.seconds(float(rows["cpu_seconds"][rows["iteration"] == iteration][0]))
+        note = tip("cursor_bar.branch", label=trace.info.label, iteration=ui.number(iteration), seconds=took)
+        return {"choices": [SAME_SOLVER, *map(_name, self._others(trace))], "note": note}
 
     def start(self, name: str) -> None:
         """Start the branch that is offered under this name."""
@@ -49,7 +52,7 @@ class Branches:
         if trace is None or iteration is None or (problem := self._problem(trace, iteration)) is None:
             return
         chosen = next((setting for setting in self._others(trace) if _name(setting) == name), None)
-        if chosen is None and name != SAME:
+        if chosen is None and name != SAME_SOLVER:
             return
         try:
             origin = solvers.origin_of(trace, iteration)
@@ -83,12 +86,12 @@ class Branches:
         row = cursor.row(rows)
         return None if row is None else int(rows["iteration"][row])
 
-    def _run(self, trace: Trace) -> Shown | None:
+    def _run(self, trace: Trace) -> DisplayedRun | None:
         return next((run for run in self._session.runs if run.trace is trace), None)
 
     def _problem(self, trace: Trace, iteration: int) -> Problem | None:
         """Return the problem of a run at an iterate, if it is in memory: the run's own, or the page's if that
-        differs in λ alone."""
+        differs only in λ."""
         here, run = segment_at(trace, iteration), self._run(trace)
         own = run.problem if run is not None else None
         problem = own or self._page.problem.problem
@@ -119,11 +122,11 @@ class Branches:
 
 
 def _name(setting: Entrant) -> str:
-    """Return how a solver of the list is called in the menu: its label, and what it has changed."""
+    """Return the name of a solver of the list in the menu: its label, and its changed settings."""
     return ", ".join([setting.label, *(f"{name}={value}" for name, value in setting.params.items())])
 
 
-def _going_on(old: Experiment, limits: Limits, lam: float | None, chosen: Entrant | None) -> Experiment:
+def _going_on(old: Experiment, limits: RunLimits, lam: float | None, chosen: Entrant | None) -> Experiment:
     """Return the experiment of a branch: the old one at the λ there, with these limits and what goes on."""
     problem = old.problem if lam is None else replace(old.problem, lam=lam)
     entrants = old.entrants if chosen is None else (chosen,)

@@ -7,23 +7,25 @@ from collections.abc import Callable, Iterable
 
 import panel as pn
 
-from solverscope.app import theme
-from solverscope.app.menu import Menu
+from solverscope.app import ui
 from solverscope.app.papers import Exhibit, papers
-from solverscope.app.papers.drawing import Outcome, exhibit_as_html, sizes_as_html, verdicts_as_html
-from solverscope.app.papers.measures import Run
+from solverscope.app.papers.drawing import ExhibitOutcome, exhibit_as_html, sizes_as_html, verdicts_as_html
+from solverscope.app.papers.measures import ExhibitRun
 from solverscope.app.papers.plan import USUAL_BUDGET, layout, share_of, text_of, within
+from solverscope.app.sweep.cell_progress import CellProgress
 from solverscope.app.sweep.spec import Spec
-from solverscope.app.sweep.watched import Watched
+from solverscope.app.ui.menu import Menu
 
 #: Shown in the menus where nothing is chosen.
 NO_PAPER, NO_EXHIBIT = "none", "choose one"
 
 
 class PaperChooser:
-    """Menus of a paper and of its figures and tables. ``fill(text)`` takes what is to be run for the one that
-    is chosen, within five minutes of ``slots`` processes. ``above`` stands above the form, ``below`` below
-    what is drawn."""
+    """Menus from which a visitor chooses a paper, and a figure or table of the paper.
+
+    ``fill(text)`` receives the sweep that reproduces the chosen exhibit, limited to five minutes on ``slots``
+    processes. ``above`` is shown above the form, and ``below``, the verdicts, below the results.
+    """
 
     def __init__(self, fill: Callable[[str], None], slots: int) -> None:
         self._fill, self._slots = fill, slots
@@ -39,15 +41,15 @@ class PaperChooser:
         self.choice.visible = False
         self.paper.param.watch(lambda event: self._list(), "value")
         self.choice.param.watch(lambda event: self._choose(), "value")
-        self._about = theme.html(margin=(0, 10), visible=False)
-        self._verdicts = theme.html(margin=(8, 10), visible=False)
+        self._about = ui.html(margin=(0, 10), visible=False)
+        self._verdicts = ui.html(margin=(8, 10), visible=False)
         self.above = pn.Column(
             pn.FlexBox(self.paper, self.choice, margin=0), self._about, margin=0, sizing_mode="stretch_width"
         )
         self.below = self._verdicts
 
     def _list(self) -> None:
-        """Offer the figures and tables of the paper that is chosen."""
+        """Offer the figures and tables of the chosen paper."""
         paper = papers().get(self.paper.value)
         found = {NO_EXHIBIT: ""}
         if paper is not None:
@@ -55,7 +57,7 @@ class PaperChooser:
         self.choice.param.update(options=found, value="", visible=paper is not None)
 
     def _choose(self) -> None:
-        """Say what the paper shows, and write what is to be run for it."""
+        """Show the paper's exhibit, and write the runs for it into the field."""
         paper = papers().get(self.paper.value)
         exhibit = None if paper is None else paper.exhibits.get(self.choice.value)
         self._about.visible = exhibit is not None
@@ -69,8 +71,8 @@ class PaperChooser:
             self.exhibit, self.text = exhibit, text_of(within(found.table, share, USUAL_BUDGET))
             self._fill(self.text)
 
-    def judge(self, text: str, runs: Iterable[Watched]) -> None:
-        """Show the verdicts on the exhibit whose runs these are: those of ``text``, as it was filled in."""
+    def judge(self, text: str, runs: Iterable[CellProgress]) -> None:
+        """Show the verdicts of ``runs`` on the chosen exhibit; hide them if ``text`` is not its sweep."""
         if self.exhibit is None or text != self.text:
             self._verdicts.visible = False
             return
@@ -78,7 +80,7 @@ class PaperChooser:
         state = (self.exhibit.id, text, len(ended))
         if state != self._judged and ended:
             self._judged = state
-            outcome = Outcome.of(self.exhibit, [Run.of(watched) for watched in ended])
+            outcome = ExhibitOutcome.of(self.exhibit, [ExhibitRun.of(watched) for watched in ended])
             told = sizes_as_html(outcome.sizes) + verdicts_as_html(outcome.verdicts)
             head = f"<h3>{html.escape(self.exhibit.name)}: what its runs say</h3>"
             self._verdicts.object = head + told

@@ -1,4 +1,4 @@
-"""What the page adds to the tab "Runs": the history, and runs of the past beside those of the page."""
+"""The tab "Runs" of a page: the history, and past runs next to those of the page."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from solverscope.app import theme
-from solverscope.app.page.sidebar.own_data import CHUNK, OwnData
-from solverscope.app.page.stage import Stage
-from solverscope.app.runs import benchopt
-from solverscope.app.runs.archive import Archive, Kept
+from solverscope.app import ui
+from solverscope.app.benchopt import results
+from solverscope.app.benchopt.curves import BenchoptCurves
+from solverscope.app.page.protocols import HistoryPage
+from solverscope.app.page.sidebar.own_data import UPLOAD_CHUNK_BYTES, OwnData
+from solverscope.app.runs.archive import Archive, ArchivedRun
 from solverscope.app.runs.compare import differing_ends, differing_settings, options
-from solverscope.app.runs.history import History, Unavailable
-from solverscope.app.runs.past import PastRun, free_style
-from solverscope.app.serving.batch import batch
-from solverscope.app.settings import words
-from solverscope.app.views import BenchoptCurves, PastRuns
+from solverscope.app.runs.history import History, HistoryUnavailable
+from solverscope.app.runs.past_run import PastRun, free_style
+from solverscope.app.settings import wording
+from solverscope.app.ui.batch import batch
+from solverscope.app.views import PastRuns
 from solverscope.app.views.compare.past_runs import line
 from solverscope.solvers import FIELDS, Trace
 
 #: Seconds after which the list is asked for again: another server may have changed it.
 STALE = 2.0
-#: Runs listed, and runs of the past shown beside the others, at most.
+#: Runs listed, and past runs shown together with the others, at most.
 MOST_LISTED, MOST_SHOWN = 200, 12
 
-Loaded = tuple[Kept, Trace]
+Loaded = tuple[ArchivedRun, Trace]
 
 
 class BenchoptFile(OwnData):
@@ -37,9 +38,9 @@ class BenchoptFile(OwnData):
     _esm, _stylesheets = OwnData._esm, OwnData._stylesheets
 
     def _load(self, path: Path, progress: Callable[[str, float | None], None]) -> list[Trace]:
-        return benchopt.read(path)
+        return results.read(path)
 
-    def _loaded(self, found: list[Trace]) -> None:
+    def _take_result(self, found: list[Trace]) -> None:
         self._give_up("")
         self._take(found)
 
@@ -48,25 +49,25 @@ class RunsPanel:
     """The list, and what is done with its lines. A watcher of the session. Visitors who may give files of
     their own see results of benchopt above the list."""
 
-    def __init__(self, page: Stage) -> None:
+    def __init__(self, page: HistoryPage) -> None:
         self._page, self._session = page, page.session
-        self._runs: list[Kept] = []
+        self._runs: list[ArchivedRun] = []
         self._entries: list[dict[str, Any]] = []
         self._chosen: list[int] = []
         self._deleted: list[int] = []
         self._said = ""
         self._compared: tuple[int, ...] = ()
         self._waiting: list[tuple[Future[Any], Callable[[Any], None]]] = []
-        self._asked: Future[list[Kept]] | None = None
+        self._asked: Future[list[ArchivedRun]] | None = None
         self._asked_at, self._version = -STALE, -1
         self.view = PastRuns(on_act=self._act)
         self.file: BenchoptFile | None = None
         self.curves: BenchoptCurves | None = None
         if page.rights.own:
-            size = {"chunk": CHUNK, "size": benchopt.MOST_BYTES}
+            size = {"chunk": UPLOAD_CHUNK_BYTES, "size": results.MAX_RESULTS_BYTES}
             said = {
                 "label": "Open results of benchopt",
-                "tip": "A file of a benchmark that ends in .parquet.",
+                "tip": "own_data.benchopt",
             }
             self.file = BenchoptFile(page.session, self._open, limits=size, **said)
             page.session.others.append(self.file.close)
@@ -78,11 +79,11 @@ class RunsPanel:
 
     @property
     def settled(self) -> bool:
-        """Tell whether the list is the newest, and all that was asked of the history has been answered."""
+        """Return whether the list is the newest, and all that was asked of the history has been answered."""
         return not self._waiting and self._version == self._history.version
 
     def update(self) -> None:
-        """Do what answers of the history allow, and show the list as it is. Nothing while hidden."""
+        """Update the list from the answers of the history. Nothing is done while the tab is hidden."""
         if not self.view.visible:
             return
         if self.file is not None:
@@ -104,13 +105,13 @@ class RunsPanel:
             return
         try:
             found = answer.result()
-        except (Unavailable, ValueError) as error:
-            self._said = theme.capital(str(error))
+        except (HistoryUnavailable, ValueError) as error:
+            self._said = ui.capital(str(error))
         else:
             then(found)
 
     def _look(self) -> None:
-        """Ask for the list where it may have changed."""
+        """Request the list if it may have changed."""
         now = time.monotonic()
         changed = self._version != self._history.version
         if (self._asked is None or self._asked.done()) and (changed or now - self._asked_at > STALE):
@@ -118,7 +119,7 @@ class RunsPanel:
             self._asked = self._history.ask(lambda archive: archive.runs())
             self._ask(self._asked, self._listed)
 
-    def _listed(self, runs: list[Kept]) -> None:
+    def _listed(self, runs: list[ArchivedRun]) -> None:
         self._runs = runs
         self._entries = [_entry(kept) for kept in runs[:MOST_LISTED]]
         there = {kept.id for kept in runs}
@@ -153,7 +154,7 @@ class RunsPanel:
         self._session.tick()
 
     def _pin(self, ids: Sequence[int], wanted: bool) -> None:
-        """Keep runs forever, or stop doing so; those of this page also stay beside the next runs."""
+        """Keep runs forever, or stop doing so; those of this page also stay when the next runs start."""
         here = [run for run in self._session.runs if run.id in ids and not run.stays]
         for run in here:
             self._session.pin(run, wanted)
@@ -169,7 +170,7 @@ class RunsPanel:
         return [run for run in self._session.runs if isinstance(run, PastRun)]
 
     def _bring(self, ids: Sequence[int]) -> None:
-        """Show these runs beside the others."""
+        """Show these runs together with the others."""
         shown = {run.id for run in self._past}
         wanted = [id for id in ids if id not in shown]
         if len(shown) + len(wanted) > MOST_SHOWN:
@@ -191,13 +192,13 @@ class RunsPanel:
     def _open(self, curves: Sequence[Trace]) -> None:
         if self.curves is None:
             self.curves = BenchoptCurves()
-            self.view.put_above(theme.column(self.curves, kind="across tall"))
+            self.view.put_above(ui.column(self.curves, kind="across tall"))
         self.curves.open(curves)
 
     # what differs
 
     def _compare(self) -> None:
-        """Show what differs between the runs that are chosen, if they are two."""
+        """Show the differences between the chosen runs, if there are exactly two."""
         pair = tuple(sorted(self._chosen)) if len(self._chosen) == 2 else ()
         if pair == self._compared:
             return
@@ -231,18 +232,18 @@ class RunsPanel:
             many = f"{len(self._deleted)} runs were" if len(self._deleted) > 1 else "1 run was"
             return f"{many} deleted."
         more = len(self._runs) - MOST_LISTED
-        return f"{theme.number(more)} older runs are not listed." if more > 0 else ""
+        return f"{ui.number(more)} older runs are not listed." if more > 0 else ""
 
 
 def _load(archive: Archive, id: int) -> Loaded:
     return archive.run(id), archive.trace(id)
 
 
-def _entry(kept: Kept) -> dict[str, Any]:
+def _entry(kept: ArchivedRun) -> dict[str, Any]:
     """Return the texts of a line, of a run that is not shown."""
-    params = words.of_params(kept.solver, options(kept))
+    params = wording.of_params(kept.solver, options(kept))
     given = ", ".join(f"{title} {_plain(value)}" for title, value in params.items())
-    about, ends = kept.about, (kept.iterations, kept.objective, words.of_ending(kept.state))
+    about, ends = kept.about, (kept.iterations, kept.objective, wording.of_ending(kept.state))
     same = ("name", "started", "solver", "message", "setting", "alive", "pinned")
     told = {name: getattr(kept, name) for name in same} | {"options": given, "kept": True}
     return line(kept.id, kept.title, about.get("problem", {}), *ends, about.get("lams", ()), **told)
@@ -256,8 +257,8 @@ def _name(what: str) -> str:
 def _text(what: str, value: Any) -> str:
     field = FIELDS.get(what)
     if field is not None and value is not None:
-        return theme.cell(field, value, 8)
-    return words.of_ending(value) if what == "state" else _plain(value)
+        return ui.cell(field, value, 8)
+    return wording.of_ending(value) if what == "state" else _plain(value)
 
 
 def _plain(value: Any) -> str:
@@ -265,4 +266,4 @@ def _plain(value: Any) -> str:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return theme.number(value)
+    return ui.number(value)

@@ -1,4 +1,4 @@
-"""What the page adds to the tab "Sweep": a grid of runs on this machine's processes, or on a Dask cluster."""
+"""The tab "Sweep" of a page: a grid of runs on processes of this machine or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from dataclasses import replace
 from typing import Any
 
 import panel as pn
-import panel_material_ui as pmui
 
 from solverscope import datasets
-from solverscope.app import theme
-from solverscope.app.menu import Menu
-from solverscope.app.page.stage import Stage
+from solverscope.app import ui
+from solverscope.app.page.protocols import SweepPage
 from solverscope.app.page.tabs.paper_chooser import PaperChooser
-from solverscope.app.runs.past import LAST_STYLE
-from solverscope.app.runs.shown import Guest
-from solverscope.app.serving.endings import before_the_end
+from solverscope.app.runs.displayed_run import ExternalRun
+from solverscope.app.runs.past_run import LAST_STYLE
+from solverscope.app.serving.shutdown import on_shutdown
 from solverscope.app.settings.experiment import Experiment, toml
 from solverscope.app.settings.own_file_names import named
 from solverscope.app.settings.recipe import Recipe, info_of, why_not_data
+from solverscope.app.sweep.cell_progress import CellProgress
 from solverscope.app.sweep.cell_store import Store
-from solverscope.app.sweep.choice import TEST, pooled
-from solverscope.app.sweep.cluster import Place, why_no_dask
-from solverscope.app.sweep.driver import Sweep, counts
+from solverscope.app.sweep.cluster import ClusterSpec, why_no_dask
+from solverscope.app.sweep.driver import SweepDriver, counts
+from solverscope.app.sweep.lam_selection import TEST, pooled
 from solverscope.app.sweep.results import f_stars, gap_of, problem_of, seconds_to
 from solverscope.app.sweep.spec import Spec
-from solverscope.app.sweep.watched import Watched
-from solverscope.app.theme import number
+from solverscope.app.ui import number
+from solverscope.app.ui.material_ui import pmui
+from solverscope.app.ui.menu import Menu
 from solverscope.app.views import Sweep as SweepView
-from solverscope.app.views.sweep.sweep_figures import Chosen, Outcome
+from solverscope.app.views.sweep.sweep_figures import CellOutcome, Chosen
 from solverscope.datasets.store import home
 from solverscope.solvers import PENALTIES, Problem
 
 #: Ticks between two drawings while cells are at work.
-EVERY = 4
-#: Runs of a sweep that are open beside the others, at most.
+SWEEP_REDRAW_TICKS = 4
+#: Runs of a sweep that are open together with the others, at most.
 MOST_OPEN = 12
 #: Styles of opened runs: unlike those of the page's own runs and of those of the history.
-FIRST_STYLE = LAST_STYLE - 24 * 40
-#: Seconds that a server which is told to end waits for a sweep.
+FIRST_OPENED_STYLE = LAST_STYLE - 24 * 40
+#: Seconds that a server that is shutting down waits for a sweep.
 LAST_SECONDS = 10.0
 #: What the menu of places calls a cluster of this machine's processes.
 THIS_MACHINE = "this machine"
 
 
-class OpenCell(Guest):
-    """A run of a sweep beside the other runs of the page: drawn as it grows, and steered by its sweep."""
+class OpenCell(ExternalRun):
+    """A run of a sweep among the other runs of the page: drawn as it grows, and controlled by its sweep."""
 
-    def __init__(self, watched: Watched, style: int, problem: Problem | None) -> None:
+    def __init__(self, watched: CellProgress, style: int, problem: Problem | None) -> None:
         label = f"{watched.cell.entrant.label} · {problem_name(watched.cell.problem)}"
         super().__init__(watched.cell.key, label, style, watched.trace, problem)
         self._watched = watched
@@ -72,12 +72,12 @@ class SweepPanel:
     ends. Where a sweep runs is chosen among what the page's rights name: a scheduler answers with pickles, so
     whoever may name any may run anything here."""
 
-    def __init__(self, page: Stage) -> None:
+    def __init__(self, page: SweepPage) -> None:
         self._page, self._session, self._rights = page, page.session, page.rights
-        self.sweep: Sweep | None = None
+        self.sweep: SweepDriver | None = None
         self._thread: threading.Thread | None = None
         self._ran = ""
-        self._error, self._clicked, self._kept, self._ticks, self._styles = "", "", 0, 0, FIRST_STYLE
+        self._error, self._clicked, self._kept, self._ticks, self._styles = "", "", 0, 0, FIRST_OPENED_STYLE
         page.session.others.append(self.stop)
         small = {"size": "small", "margin": (4, 4)}
         narrow = {"sizing_mode": "stretch_width", "max_width": 430}
@@ -112,8 +112,8 @@ class SweepPanel:
         form = pn.FlexBox(self.text, beside, margin=0)
         line = pn.Column(self.papers.above, form, margin=0, sizing_mode="stretch_width")
         if reason := self._rights.no_sweeps:
-            line = theme.html(f'<p class="note">{html.escape(theme.capital(reason))}.</p>')
-        self.said = theme.html(margin=(0, 10), visible=False)
+            line = ui.html(f'<p class="note">{html.escape(ui.capital(reason))}.</p>')
+        self.said = ui.html(margin=(0, 10), visible=False)
         self.view = SweepView(
             outcomes=self.outcomes, on_open=self.open, choices=self.choices, cursor=page.session.cursor
         )
@@ -125,13 +125,15 @@ class SweepPanel:
     # what a visitor does
 
     def take_over(self) -> None:
-        """Write what is chosen on the page, over a range of λ, into the field, also while its data are on
-        their way: a sweep loads its own."""
+        """Write the settings of the page, over a range of λ, into the field.
+
+        This also works while the page loads its data: a sweep loads its own.
+        """
         if self._page.obstacle is None or self._page.problem.loading:
             self.text.value = spec_text(self._page.setting)
 
     def run(self) -> None:
-        """Run what the field asks for; runs that are kept from before are not run again."""
+        """Run the sweep in the field; stored runs are not repeated."""
         if self.alive:
             return
         self._error = self._clicked = ""
@@ -141,9 +143,9 @@ class SweepPanel:
             text = self.text.value.strip()
             spec = Spec.parse(text, json_text=text.startswith("{"), describe=listed)
             store = Store(home() / "sweeps" / spec.digest)  # the same runs have the same place
-            sweep = Sweep(spec, self._place(), store, resume=True)
+            sweep = SweepDriver(spec, self._place(), store, resume=True)
         except (ValueError, OSError) as error:
-            self._error = theme.capital(str(error))
+            self._error = ui.capital(str(error))
             return
         self.sweep, self._ran = sweep, text
         self._kept = sum(not watched.alive for watched in sweep.cells.values())
@@ -151,18 +153,18 @@ class SweepPanel:
         self._thread.start()
 
     def pause(self) -> None:
-        """Hold all runs at work, or let them go on."""
+        """Pause all runs that are under way, or resume them."""
         if self.sweep is not None:
             (self.sweep.resume if self.sweep.state == "paused" else self.sweep.pause)()
 
     def stop(self) -> None:
-        """End the sweep; what has finished is kept."""
+        """End the sweep; finished runs are kept."""
         if self.sweep is not None:
             self.sweep.stop()
 
     def open(self, key: str) -> None:
-        """Show a run of the sweep beside the others, and look at it if it is there. What keeps it away is
-        said until the next click."""
+        """Show a run of the sweep with the others, or put the cursor on it if it is already shown. If it
+        cannot be shown, the reason is displayed until the next click."""
         watched, opened = self.sweep.cells[key], self._opened
         if key in opened:
             self._session.cursor.choose(watched.trace, follow=False)
@@ -178,17 +180,17 @@ class SweepPanel:
     def _opened(self) -> set[str]:
         return {str(run.id) for run in self._session.runs if isinstance(run, OpenCell)}
 
-    def _place(self) -> Place:
+    def _place(self) -> ClusterSpec:
         chosen = self.place.value
         if chosen in self._rights.schedulers:
-            return Place(chosen)
+            return ClusterSpec(chosen)
         if chosen != THIS_MACHINE:
             named = ", ".join([THIS_MACHINE, *self._rights.schedulers])
             raise ValueError(
                 f"{chosen} is not among the places for sweeps ({named}): name it by --scheduler when the "
                 "server is started"
             )
-        return Place(workers=self._slots)
+        return ClusterSpec(workers=self._slots)
 
     @property
     def _slots(self) -> int:
@@ -200,15 +202,15 @@ class SweepPanel:
 
     # in the thread of the sweep
 
-    def _work(self, sweep: Sweep) -> None:
-        forget = before_the_end(self._end)
+    def _work(self, sweep: SweepDriver) -> None:
+        forget = on_shutdown(self._end)
         try:
             for watched in sweep.cells.values():
                 if not watched.alive:
                     watched.trace = sweep.store.trace(watched.cell)
             sweep.run()
         except (ValueError, OSError) as error:
-            self._error = theme.capital(str(error))
+            self._error = ui.capital(str(error))
         except Exception as error:  # of Dask
             self._error = f"The sweep ended: {type(error).__name__}: {error}"
         finally:
@@ -220,13 +222,13 @@ class SweepPanel:
 
     @property
     def alive(self) -> bool:
-        """Tell whether a sweep is under way."""
+        """Return whether a sweep is under way."""
         return self._thread is not None and self._thread.is_alive()
 
     # what is shown
 
     def update(self) -> None:
-        """Say how far the sweep is; now and then, and at its end, draw it. Nothing while hidden."""
+        """Report how far the sweep is, and draw it now and then. Nothing is done while the tab is hidden."""
         if not self.view.visible:
             return
         alive = self.alive
@@ -236,7 +238,7 @@ class SweepPanel:
         self.hold.label = "Go on" if paused else "Pause"
         text = self._sentence(alive)
         self.said.param.update(object=text, visible=bool(text))
-        if not alive or self._ticks % EVERY == 0:
+        if not alive or self._ticks % SWEEP_REDRAW_TICKS == 0:
             self.view.update()
             if self.sweep is not None:
                 self.papers.judge(self._ran, self.sweep.cells.values())
@@ -255,7 +257,7 @@ class SweepPanel:
                 parts.append(f"{number(self._kept)} kept from before")
             parts += [f"{number(n)} {state}" for state, n in counts(cells).items()]
             if alive and self.sweep.workers is not None:
-                parts.append(theme.counted(self.sweep.workers, "worker"))
+                parts.append(ui.counted(self.sweep.workers, "worker"))
             elif alive:
                 parts.append("starting")
             if alive and self.sweep.silent:
@@ -271,7 +273,7 @@ class SweepPanel:
         return "<br>".join(said)
 
     def _answer(self) -> str:
-        """Say why the cell that was clicked on last was not opened, if it was not."""
+        """Return why the cell that was clicked on last could not be opened; empty if it was."""
         if not self._clicked:
             return ""
         watched = self.sweep.cells[self._clicked]
@@ -284,8 +286,8 @@ class SweepPanel:
             return f"At most {MOST_OPEN} runs of a sweep are open at a time: remove some first."
         return f"{name} has started: click again to open it."
 
-    def outcomes(self, gap: float) -> list[Outcome]:
-        """Return what is known of the runs, with their times to ``gap``."""
+    def outcomes(self, gap: float) -> list[CellOutcome]:
+        """Return the results of the runs, with their times to ``gap``."""
         if self.sweep is None:
             return []
         cells = list(self.sweep.cells.values())
@@ -297,7 +299,7 @@ class SweepPanel:
         return [] if self.sweep is None else [_chosen(choice) for choice in self.sweep.choices()]
 
 
-def _so_far(watched: Watched) -> dict[str, Any]:
+def _so_far(watched: CellProgress) -> dict[str, Any]:
     """Return the record of a run, also of one that is still at work."""
     if watched.record:
         return watched.record
@@ -311,14 +313,14 @@ def _so_far(watched: Watched) -> dict[str, Any]:
     }
 
 
-def _outcome(watched: Watched, best: dict[str, float], gap: float) -> Outcome:
+def _outcome(watched: CellProgress, best: dict[str, float], gap: float) -> CellOutcome:
     cell, record = watched.cell, _so_far(watched)
     key, seconds = problem_of(record), None
     if watched.trace is not None and key in best:
         seconds = seconds_to(watched.trace, best[key], gap)
     elif not watched.alive and (reached := gap_of(record, best)) is not None and reached <= gap:
         seconds = record["cpu_seconds"]
-    return Outcome(
+    return CellOutcome(
         cell.key,
         _data(cell.problem),
         problem_name(cell.problem),
@@ -361,20 +363,22 @@ def _data(recipe: Recipe) -> str:
 
 
 def problem_name(recipe: Recipe) -> str:
-    """Name what a run of a sweep solves, in a few words."""
+    """Name the problem of a run of a sweep, in a few words."""
     if recipe.lam_ratio is not None:
         return f"{_data(recipe)} · {number(recipe.lam_ratio, 3)} λmax"
     return _data(recipe) if recipe.lam is None else f"{_data(recipe)} · λ {number(recipe.lam, 3)}"
 
 
-def cell_name(watched: Watched) -> str:
+def cell_name(watched: CellProgress) -> str:
     """Name a run of a sweep in a sentence."""
     return f"{watched.cell.entrant.label} on {problem_name(watched.cell.problem)}"
 
 
 def listed(id: str) -> datasets.DataSetInfo:
-    """Return the entry of a data set of the list, without options that name files; ValueError for others,
-    and for those whose files are not at hand."""
+    """Return the entry of a listed data set, without options that name files.
+
+    Raise ValueError if it is not listed, or its files are not available.
+    """
     name = datasets.describe(id).name
     if id not in datasets.DATASETS:
         raise ValueError(
@@ -387,7 +391,7 @@ def listed(id: str) -> datasets.DataSetInfo:
 
 
 def spec_text(setting: Experiment) -> str:
-    """Write what is chosen on the page, over a range of λ, as TOML."""
+    """Write the settings of the page, over a range of λ, as TOML."""
     problem, kind = setting.problem, PENALTIES[setting.problem.penalty]
     data = problem.data if problem.data in datasets.DATASETS else named(problem.data)
     options = "".join(f",{name}={value}" for name, value in problem.options.items())

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import panel_material_ui as pmui
 import param
 from panel.viewable import Viewable, Viewer
 
-from solverscope.app import theme, views
-from solverscope.app.serving.batch import batch
+from solverscope.app import ui, views
 from solverscope.app.stories import Story
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views import View
 
-#: Groups that are not in :data:`.views.GROUPS`: of plug-ins, and of views that have nothing to show.
+#: Groups that are not in :data:`.views.VIEW_GROUPS`: of plug-ins, and of views that have nothing to show.
 PLUGINS, UNUSED = "Plug-ins", "Not applicable"
 #: The tab that opens all groups next to a story's own.
 MORE = "More"
@@ -24,7 +24,7 @@ STORY = "This story"
 
 def group_of(view: type[View]) -> str:
     """Return the group that a view stands in if it has something to show."""
-    return next((name for name, members in views.GROUPS.items() if view in members), PLUGINS)
+    return next((name for name, members in views.VIEW_GROUPS.items() if view in members), PLUGINS)
 
 
 def used_by(story: Story) -> set[type[View]]:
@@ -35,17 +35,17 @@ def used_by(story: Story) -> set[type[View]]:
     return {view for id, view in views.TABS.items() if id in ids or f"tab {view.title}" in named}
 
 
-class Line(pmui.TabMenu):
+class TabLine(pmui.TabMenu):
     """A line of tabs that passes over a click on one that it no longer has: it may have been on its way
     while the page learned of other tabs."""
 
-    def __init__(self, *styles: str) -> None:
-        sheets = [theme.asset(name) for name in styles]
-        looks = {"variant": "scrollable", "margin": 0}
-        super().__init__(items=[], stylesheets=sheets, **looks)
+    def __init__(self, **params: Any) -> None:
+        super().__init__(
+            items=[], stylesheets=[ui.asset("tabs.css")], variant="scrollable", margin=0, **params
+        )
 
     def show(self, items: list[dict[str, str]], active: int) -> None:
-        """Have these tabs, and one of them chosen."""
+        """Show these tabs, with one of them chosen."""
         self.items = items  # first: the number of tabs bounds which can be chosen
         self.active = active
 
@@ -55,14 +55,14 @@ class Line(pmui.TabMenu):
         return super()._process_property_change(props)
 
     def _process_click(self, msg: dict[str, Any], index: int, value: dict[str, str] | None) -> None:
-        if value is not None:  # a click is told twice: by the property, and by a message
+        if value is not None:  # a click arrives twice: as the property, and as a message
             super()._process_click(msg, index, value)
 
 
 class TabBar(Viewer):
     """Chooses a view by its id (``chosen``). Views that fit stand in their groups; the others stand under
     *Not applicable*, each with the sentence that says what it needs. A story opens with its own views alone,
-    and *More* then opens the groups beside them."""
+    and *More* then adds the groups."""
 
     chosen: str = param.String(default=views.Shrinking.id, doc="id of the view that is shown")
 
@@ -74,22 +74,24 @@ class TabBar(Viewer):
         self._own: list[type[View]] = []
         self._fitting: set[type[View]] = set()
         self._folded = False
-        self._top, self._below = Line("tabs.css"), Line("tabs.css", "tabs_below.css")
+        self._top, self._below = TabLine(), TabLine(css_classes=["below"])
         self.offer(views.TABS.values())
         self._top.param.watch(lambda event: self._open(event.new), "active")
         self._below.param.watch(lambda event: self._choose(event.new), "active")
         self.param.watch(lambda event: self._chosen(), "chosen")
 
     def fold(self) -> None:
-        """Show the own views of the story that is offered next alone, if the chosen one is among them."""
+        """Make the next :meth:`offer` show a story's own views alone, if the chosen view is among them."""
         self._folded, self._at, self._own = True, "", []
 
     def offer(
         self, fitting: Iterable[type[View]], *, own: Iterable[type[View]] = (), stay: bool = False
     ) -> None:
-        """Put these views into their groups, all others under *Not applicable*, and a story's ``own`` before
-        them. The chosen view goes there too, as where runs are on the page that it shows (``stay``); else one
-        that fits takes its place."""
+        """Put these views into their groups, all others under *Not applicable*, and a story's ``own`` first.
+
+        If the chosen view no longer fits, a fitting view takes its place. With ``stay`` it remains chosen,
+        for runs on the page that it shows.
+        """
         own = set(own)
         self._fitting, self._own = set(fitting), [view for view in views.TABS.values() if view in own]
         fitted = self._groups and self._group != UNUSED
@@ -109,7 +111,7 @@ class TabBar(Viewer):
                 groups.setdefault(group_of(view) if view in self._fitting else UNUSED, []).append(view)
             elif view not in self._own:
                 groups.setdefault(MORE, []).append(view)
-        order = [name for name in (STORY, *views.GROUPS, PLUGINS, UNUSED, MORE) if name in groups]
+        order = [name for name in (STORY, *views.VIEW_GROUPS, PLUGINS, UNUSED, MORE) if name in groups]
         groups, before = {name: groups[name] for name in order}, self._groups
         self._groups = groups
         return groups != before
@@ -125,7 +127,7 @@ class TabBar(Viewer):
 
     @batch()
     def _show(self) -> None:
-        """Bring both lines up to date with what is offered and chosen."""
+        """Update both lines to the offered views and the chosen one."""
         names, name = list(self._groups), self._group
         group, self._seen[name] = self._groups[name], self.chosen
         self._top.show([{"label": other} for other in names], names.index(name))
@@ -134,14 +136,14 @@ class TabBar(Viewer):
         self._below.show(tabs, group.index(views.TABS[self.chosen]))
 
     def _open(self, at: int) -> None:
-        """Show what was chosen last in a group, or else its first view."""
+        """Show the view of a group that was chosen last, or else its first view."""
         name = list(self._groups)[at]
         if name == self._group:
             return
         if self._own and self._folded and name == MORE:
             self._folded = False
             self._arrange()
-            name = list(self._groups)[at]  # a click is told twice: in the same place stands what it opens
+            name = list(self._groups)[at]  # a click arrives twice: in the same place stands what it opens
         group, seen = self._groups[name], views.TABS.get(self._seen.get(name, ""))
         self._at, before = name, self.chosen
         self.chosen = (seen if seen in group else group[0]).id
@@ -152,4 +154,4 @@ class TabBar(Viewer):
         self.chosen = self._groups[self._group][at].id
 
     def __panel__(self) -> Viewable:
-        return theme.column(self._top, self._below, kind="tab-bar")
+        return ui.column(self._top, self._below, kind="tab-bar")

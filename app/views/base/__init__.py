@@ -1,1 +1,1 @@
-"""What every view is made of: cursor, feed of records, plots, help."""
+"""The parts of every view: cursor, feed of records, plots, help."""

@@ -11,16 +11,17 @@ import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer, VArea
 from bokeh.plotting import figure
 
-from solverscope.app import looks, theme
+from solverscope.app import ui
+from solverscope.app.ui import run_styles
 from solverscope.app.views.base.curves import Curves, draw_lines
 from solverscope.solvers import Trace
 
 #: What runs of one kind are called: the label of all, a number, and what the page adds to an earlier one.
-REPEATED = re.compile(r"(?P<label>.+) \(\d+\)(?P<earlier> #\d+| before)?")
+REPEATED_LABEL = re.compile(r"(?P<label>.+) \(\d+\)(?P<earlier> #\d+| before)?")
 #: The lower and the upper end of the band.
 QUANTILES = 0.1, 0.9
 #: Places at which a median is drawn, at most.
-PLACES = 300
+MAX_MEDIAN_PLACES = 300
 
 #: Columns of a curve: "x", "y", "iteration".
 Columns = Mapping[str, np.ndarray]
@@ -38,10 +39,10 @@ def families(traces: Sequence[Trace]) -> list[Family]:
     and "mine (2)"."""
     found: dict[tuple[object, ...], list[Trace]] = {}
     for place, trace in enumerate(traces):
-        if said := REPEATED.fullmatch(trace.info.label):
+        if said := REPEATED_LABEL.fullmatch(trace.info.label):
             about = trace.info.problem
             problem = [about.get(name) for name in ("dataset", "loss", "penalty", "lam", "key")]
-            ghost = looks.look(trace, place).ghost
+            ghost = run_styles.style_of(trace, place).ghost
             key = (said["label"], bool(said["earlier"]), ghost, trace.info.solver, *map(str, problem))
             found.setdefault(key, []).append(trace)
     return [Family(key[0], family) for key, family in found.items() if len(family) > 1]
@@ -90,8 +91,8 @@ def band(
     last = max(min([half, *reached]), first)
     places = np.unique(np.concatenate([x for x, _, _ in known]))
     places = places[(places >= first) & (places <= last)]
-    if len(places) > PLACES:
-        places = places[np.linspace(0, len(places) - 1, PLACES).round().astype(int)]
+    if len(places) > MAX_MEDIAN_PLACES:
+        places = places[np.linspace(0, len(places) - 1, MAX_MEDIAN_PLACES).round().astype(int)]
     low, middle, high = np.quantile(
         [np.interp(places, x, y) for x, y, _ in known], (QUANTILES[0], 0.5, QUANTILES[1]), axis=0
     )
@@ -111,7 +112,7 @@ class Bands(Curves):
 
     def _drawn(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         area = VArea(x="x", y1="low", y2="high", fill_color=color, fill_alpha=0.18)
-        band = theme.draw(self._plot, area, source, level="underlay")
+        band = ui.draw(self._plot, area, source, level="underlay")
         return [band, *draw_lines(self._plot, source, self._thin, 2.5, color, dash)]
 
     def show(

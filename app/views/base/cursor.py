@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import param
 
-from solverscope.app.serving.batch import batch
+from solverscope.app.ui.batch import batch
 from solverscope.solvers import Trace
 
 
@@ -30,7 +30,7 @@ class Cursor(param.Parameterized):
 
     @batch()
     def choose(self, run: Trace, *, follow: bool) -> None:
-        """Look at a run, at its newest iterate if the cursor is to ``follow`` it."""
+        """Put the cursor on a run, at its newest iterate if it is to ``follow`` it."""
         self.chosen = True
         head = {"iteration": int(last["iteration"])} if follow and (last := run.last) else {}
         self.param.update(run=run, follow=follow, **head)

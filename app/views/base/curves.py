@@ -1,4 +1,4 @@
-"""The curves of a figure, one a run."""
+"""The curves of a figure, one per run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
-from solverscope.app import looks, theme
-from solverscope.app.views.base.feed import Feed
+from solverscope.app import ui
+from solverscope.app.ui import run_styles
+from solverscope.app.views.base.feed import RecordFeed
 from solverscope.solvers import Trace
 
 #: What the lines of ghosts, which are runs of earlier races, have of the alpha of others.
-FAINT = 0.4
+GHOST_ALPHA = 0.4
 
 
 def draw_lines(
@@ -22,7 +23,7 @@ def draw_lines(
     """Draw the column "y" as a line of this width, and those of ``thin`` as thin ones."""
     drawn = [("y", width, 1.0), *((column, 1, 0.7) for column in thin)]
     return [
-        theme.curve(plot, source, column, color=color, dash=dash, width=width, alpha=alpha)
+        ui.curve(plot, source, column, color=color, dash=dash, width=width, alpha=alpha)
         for column, width, alpha in drawn
     ]
 
@@ -31,7 +32,7 @@ def draw_lines(
 class Curve:
     """One run in one plot."""
 
-    feed: Feed
+    feed: RecordFeed
     renderers: list[GlyphRenderer]
     faint: bool = False
 
@@ -39,7 +40,7 @@ class Curve:
         """Draw it faintly, or as it was again."""
         if faint == self.faint:
             return
-        self.faint, factor = faint, FAINT if faint else 1.0 / FAINT
+        self.faint, factor = faint, GHOST_ALPHA if faint else 1.0 / GHOST_ALPHA
         for renderer in self.renderers:
             for name in ("line_alpha", "fill_alpha"):
                 alpha = getattr(renderer.glyph, name, None)
@@ -63,21 +64,21 @@ class Curves(dict[tuple[str, str, int], Curve]):
         super().__init__()
         self._names, self._glyphs = ("iteration", *names), glyphs
 
-    def match(self, traces: Sequence[Trace], labels: Mapping[Trace, str]) -> list[tuple[Feed, Trace]]:
+    def match(self, traces: Sequence[Trace], labels: Mapping[Trace, str]) -> list[tuple[RecordFeed, Trace]]:
         """Return a curve for each of the runs that has a label: its feed, and the run."""
         wanted: dict[tuple[str, str, int], Trace] = {}
         for place, trace in enumerate(traces):
             if trace in labels:
-                look = looks.style(trace, place)
+                look = run_styles.color_and_dash(trace, place)
                 wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
         for key in [key for key in wanted if key not in self]:
-            feed = Feed(self._names)
+            feed = RecordFeed(self._names)
             self[key] = Curve(feed, self._glyphs(feed.source, *key[:2]))
         for key, curve in self.items():
             if key not in wanted:
                 curve.feed.clear()
                 continue
-            curve.fade(looks.look(wanted[key]).ghost)
+            curve.fade(run_styles.style_of(wanted[key]).ghost)
             if curve.renderers[-1].name != (label := labels[wanted[key]]):
                 for renderer in curve.renderers:
                     renderer.name = label

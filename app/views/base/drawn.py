@@ -1,4 +1,4 @@
-"""Record of what each picture was last drawn from."""
+"""A record of the inputs from which each picture was last drawn."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from solverscope.solvers import Trace
 
 
 class Drawn:
-    """Remembers what each picture was last drawn from, so that it is drawn again only for something else.
+    """A record of the inputs of each picture when it was last drawn: it is redrawn only if they change.
 
-    Runs are held by weak references: a run that is deleted is not kept in memory, nor taken for a new one at
-    the same address.
+    Runs are held by weak references: a deleted run is not kept in memory, nor mistaken for a new run at the
+    same address.
     """
 
     def __init__(self) -> None:
         self._marks: dict[str, object] = {}
 
     def shows(self, picture: str, *mark: object) -> bool:
-        """Tell whether ``picture`` was last drawn from ``mark``."""
+        """Return whether ``picture`` was last drawn from ``mark``."""
         return self._marks.get(picture, ()) == _held(mark)
 
     def changed(self, picture: str, *mark: object) -> bool:
-        """Tell whether ``picture`` was last drawn from something else than ``mark``, all that it depends on;
-        from then on it counts as drawn from that. Without a mark it is empty, as all are to begin with."""
+        """Return whether ``picture`` was last drawn from anything but ``mark``, all that it depends on.
+
+        From then on it counts as drawn from ``mark``. Without one it is empty, as all are at first.
+        """
         if self.shows(picture, *mark):
             return False
         self._marks[picture] = _held(mark)

@@ -21,15 +21,26 @@ from bokeh.plotting import figure
 from solverscope.app.views.base.exports import ShownTable
 
 #: The order in which Bokeh draws its levels.
-LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
+BOKEH_LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
 #: How HoloViews calls the modes of steps.
 STEPS = {"before": "steps-pre", "center": "steps-mid", "after": "steps-post"}
 #: What the names of looks begin with; all other properties of a glyph are places.
 LOOKS = ("line_", "fill_", "text_", "marker", "size", "angle")
 #: Axes that carry numbers.
-NUMERIC = (bm.DataRange1d, bm.Range1d)
+NUMERIC_RANGES = (bm.DataRange1d, bm.Range1d)
 #: Places that may be names, and the axis that these are on.
-NAMED = {"x": 0, "x0": 0, "x1": 0, "left": 0, "right": 0, "y": 1, "y0": 1, "y1": 1, "top": 1, "bottom": 1}
+NAMED_PLACES = {
+    "x": 0,
+    "x0": 0,
+    "x1": 0,
+    "left": 0,
+    "right": 0,
+    "y": 1,
+    "y0": 1,
+    "y1": 1,
+    "top": 1,
+    "bottom": 1,
+}
 
 #: Elements that have no end on an axis.
 UNBOUNDED = (hv.VLines, hv.HLines, hv.VSpans, hv.HSpans, hv.VLine, hv.HLine)
@@ -43,7 +54,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 
 class NotDrawn(ValueError):
-    """There is no element that draws the same; the message says of what."""
+    """The error that no element of HoloViews draws a part of a figure; the message names the part."""
 
 
 def _box(x: Ends, y: Ends) -> hv.Rectangles:
@@ -86,8 +97,10 @@ ELEMENTS: Mapping[type[bm.Glyph], Callable[[Get], hv.Element]] = {
 def drawing(
     name: str, figures: Sequence[figure], tables: Sequence[ShownTable] = ()
 ) -> hv.Overlay | hv.Table | hv.Layout:
-    """Return what the figures and tables of the view with this name show; ValueError, one sentence, where
-    HoloViews cannot draw the same."""
+    """Return the contents of the figures and tables of the view with this name, as HoloViews' elements.
+
+    Raises ValueError, one sentence, if HoloViews cannot draw them.
+    """
     try:
         parts = [overlay(fig) for fig in figures]
     except NotDrawn as error:
@@ -99,11 +112,11 @@ def drawing(
 
 
 def overlay(fig: figure) -> hv.Overlay:
-    """Return what a figure draws now, with its axes; NotDrawn if there is no element for a part of it."""
+    """Return the present contents of a figure, with its axes; raise NotDrawn if a part has no element."""
     names = [_names(ends) for ends in (fig.x_range, fig.y_range)]
     drawn = [one for one in (*fig.renderers, *fig.center) if one.visible and not isinstance(one, bm.Grid)]
     labels = [one for one in drawn if isinstance(one, bm.Label)]
-    drawn = sorted((one for one in drawn if one not in labels), key=lambda one: LEVELS.index(one.level))
+    drawn = sorted((one for one in drawn if one not in labels), key=lambda one: BOKEH_LEVELS.index(one.level))
     made = {one: list(_elements(one, names)) for one in drawn}
     elements = [element for found in made.values() for element in found]
     options = _axes(fig, made) | ({"hooks": [partial(_label, labels)]} if labels else {})
@@ -111,8 +124,8 @@ def overlay(fig: figure) -> hv.Overlay:
 
 
 def _names(ends: bm.Range) -> dict[str, float]:
-    """Return where Bokeh puts the names of an axis; none on an axis of numbers."""
-    if isinstance(ends, NUMERIC):
+    """Return the places at which Bokeh puts the names of an axis; an axis of numbers has none."""
+    if isinstance(ends, NUMERIC_RANGES):
         return {}
     if not all(isinstance(name, str) for name in ends.factors):
         raise NotDrawn("axis of grouped names")
@@ -172,7 +185,7 @@ def _covered(
 
 
 def _elements(drawn: bm.Renderer, names: Sequence[Mapping[str, float]]) -> Iterator[hv.Element]:
-    """Yield the elements of something that is drawn, one for each look; none where it is empty."""
+    """Yield the elements of a drawn glyph, one for each look; yield none if it is empty."""
     if isinstance(drawn, bm.Span):
         if drawn.location is not None:
             line = hv.VLine if drawn.dimension == "height" else hv.HLine
@@ -217,7 +230,7 @@ class _Rows:
             return np.full(len(self._rows), value.value if isinstance(value, Value) else value)
         column = self._columns[value.field]
         found = np.empty(len(self._rows), dtype=object)  # entries may be arrays themselves
-        places = self._names[NAMED[name]] if name in NAMED else {}
+        places = self._names[NAMED_PLACES[name]] if name in NAMED_PLACES else {}
         found[:] = [places[column[k]] if places else column[k] for k in self._rows]
         return found if name in WHOLE else np.array(found.tolist())
 
@@ -227,11 +240,11 @@ class _Rows:
 
     @property
     def varying(self) -> list[str]:
-        """Name the looks that may differ from row to row."""
+        """Name the visual properties that may differ from row to row."""
         return [name for name in self.looks if isinstance(self._values[name], Field)]
 
     def look(self, name: str) -> Any:
-        """Return a look of the first row, which all rows share."""
+        """Return the value of a visual property, such as a colour, in the first row: all rows share it."""
         value = self._values[name]
         if isinstance(value, Field):
             return self(name).tolist()[0]
@@ -239,7 +252,7 @@ class _Rows:
 
 
 def _shades(mapper: bm.ColorMapper) -> dict[str, Any]:
-    """Return how numbers become colours, as options; NotDrawn where HoloViews knows no such way."""
+    """Return the mapping of numbers to colours, as options; raise NotDrawn if HoloViews lacks it."""
     if not isinstance(mapper, bm.LinearColorMapper) or None in (mapper.low, mapper.high):
         raise NotDrawn(type(mapper).__name__)
     beyond = {"NaN": mapper.nan_color, "min": mapper.low_color, "max": mapper.high_color}
@@ -248,7 +261,7 @@ def _shades(mapper: bm.ColorMapper) -> dict[str, Any]:
 
 
 def _styled(element: hv.Element, drawn: bm.Renderer, rows: _Rows) -> hv.Element:
-    """Give an element the looks and the name of what it is made of."""
+    """Apply to an element the style and the name of the renderer that it is made of."""
     known = hv.Store.registry["bokeh"][type(element)].style_opts
     looks = {name: rows.look(name) for name in rows.looks if name in known}
     if isinstance(dash := looks.get("line_dash"), list):  # as a list it would be one for each row

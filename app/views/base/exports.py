@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
-from solverscope.solvers.runs.records import for_spreadsheet
+from solverscope.app import ui
+from solverscope.app.ui.component import Component
+from solverscope.solvers.traces.records import for_spreadsheet
 
 #: A value of a table: a text, a number, or None where it is not known.
 Value = str | float | int | None
@@ -75,7 +75,7 @@ def _texts(rows: Rows, text: Callable[[Value], str]) -> list[list[str]]:
 
 
 def _numeric(rows: Rows, width: int) -> list[bool]:
-    """Tell of each column whether it has no texts."""
+    """Return for each column whether it has no texts."""
     return [not any(isinstance(row[k], str) for row in rows) for k in range(width)]
 
 
@@ -104,9 +104,9 @@ class CopyButtons(Component):
     texts = param.Dict(default={}, doc="what each button copies, by its name")
     margin = (4, 4)
 
-    _esm = theme.asset("elements.js", "clipboard.js", "copy.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css")]
+    _esm = ui.script("copy.js", render="copyButtons")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "fields.css")]
 
     def show(self, heads: Sequence[str], rows: Rows) -> None:
-        """Let the buttons copy this table."""
+        """Set the table that the buttons copy."""
         self.texts = {name: form(heads, rows) for name, form in FORMS.items()}

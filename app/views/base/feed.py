@@ -10,11 +10,11 @@ from bokeh.models import ColumnDataSource
 from solverscope.solvers import Trace
 
 #: Points of a curve after it was sent whole; as many again may be added before it is thinned once more.
-POINTS = 500
+CURVE_POINTS = 500
 
 #: Points that are sent as numbers: Bokeh sends an array in two messages of its own, and after each the page's
 #: thread may have to wait for Python's lock.
-FEW = 8
+MAX_POINTS_AS_NUMBERS = 8
 
 Records = Mapping[str, np.ndarray]
 #: Computes columns of a source from rows of a trace; and tells which rows have something to draw (None: all).
@@ -22,7 +22,7 @@ Columns = Callable[[Records], Records]
 Kept = Callable[[Records], np.ndarray | None]
 
 
-class Feed:
+class RecordFeed:
     """Keeps ``source`` up to date with a trace: every ``stride``-th row and always the newest one.
 
     ``columns(rows)`` computes the source's columns from rows of the trace; ``names`` are their names.
@@ -39,10 +39,12 @@ class Feed:
     def update(
         self, trace: Trace, columns: Columns, key: object = None, kept: Kept = lambda rows: None
     ) -> bool:
-        """Send what is new of the rows that ``kept`` tells (None: all); all of it again when ``key`` (what
-        ``columns`` depends on) has changed."""
+        """Send the new rows among those that ``kept`` selects (None: all rows).
+
+        If ``key``, on which ``columns`` depends, has changed, send all of them again.
+        """
         rows, self._cursor, replaced = trace.since(self._cursor)
-        whole = replaced or key != self._key or len(self.source.data["x"]) > 2 * POINTS
+        whole = replaced or key != self._key or len(self.source.data["x"]) > 2 * CURVE_POINTS
         if whole:
             rows, self._cursor, _ = trace.since(None)
             self._key, self._seen, self._stride = key, 0, 1
@@ -50,7 +52,7 @@ class Feed:
         count = len(rows["iteration"])
         if not (whole or count):
             return False
-        while whole and count > POINTS * self._stride:
+        while whole and count > CURVE_POINTS * self._stride:
             self._stride *= 2
         due = np.arange(self._seen, self._seen + count) % self._stride == 0
         self._seen += count
@@ -66,7 +68,7 @@ class Feed:
             self.source.patch({name: [(last, column[0])] for name, column in new.items()})
             new = {name: column[1:] for name, column in new.items()}
         if len(new["x"]):
-            few = len(new["x"]) <= FEW
+            few = len(new["x"]) <= MAX_POINTS_AS_NUMBERS
             self.source.stream({name: column.tolist() for name, column in new.items()} if few else new)
         return True
 
@@ -94,7 +96,7 @@ def _light(columns: Records) -> dict[str, np.ndarray]:
 
 
 def known(column: np.ndarray) -> np.ndarray:
-    """Return a column of the trace as numbers: nan where it was not known."""
+    """Return a column of the trace as numbers; unknown values are nan."""
     values = column.astype(float)
     if np.issubdtype(column.dtype, np.integer):
         values[column < 0] = np.nan
@@ -108,8 +110,7 @@ def latest(at: np.ndarray, values: np.ndarray, iterations: np.ndarray) -> np.nda
 
 
 def shaded(x: np.ndarray, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find where every second epoch begins and ends on an axis, of the rows of a run; nowhere if it has
-    none."""
+    """Find the ends on an axis of every second epoch in the rows of a run; a run without epochs has none."""
     n, edges = len(epoch), np.flatnonzero(np.diff(epoch)) + 1
     starts, ends = np.append(0, edges)[:n], np.append(edges, n - 1)[:n]
     odd = (epoch[starts] >= 0) & (epoch[starts] % 2 == 1)

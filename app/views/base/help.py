@@ -1,19 +1,18 @@
-"""What a plot shows: two sentences, the equation that it draws, and what each of its marks means.
+"""Help on plots: two sentences, the equation that is drawn, and the meaning of each mark.
 
-``help.toml`` has it for the figures of this package, by their names. A plug-in's view declares a ``help`` of
-its own. It becomes HTML when a visitor asks for it.
+``app/help/plots.toml`` has it for the figures of this package, by their names. A plug-in's view declares a
+``help`` of its own. It becomes HTML when a visitor asks for it.
 """
 
 from __future__ import annotations
 
 import html
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-from solverscope.app import theme
+from solverscope.app import ui
+from solverscope.app.help import table
 
 
 class Mark(NamedTuple):
@@ -25,17 +24,17 @@ class Mark(NamedTuple):
     color: str = ""
 
 
-#: How colours are called in ``help.toml``.
-NAMED = dict(zip(("blue", "orange", "green", "pink", "yellow", "sky"), theme.COLORS, strict=True))
-NAMED["grey"] = theme.GREY
+#: Names of colours in ``plots.toml``.
+COLORS_BY_NAME = dict(zip(("blue", "orange", "green", "pink", "yellow", "sky"), ui.COLORS, strict=True))
+COLORS_BY_NAME["grey"] = ui.GREY
 #: Where a line of an equation ends.
-LINE = r", \qquad"
+LINE_END = r", \qquad"
 
 
 @dataclass(frozen=True)
 class Help:
-    """``text`` is two sentences, ``equation`` LaTeX, whose lines ``LINE`` ends, ``source`` the paper and the
-    number that it has there."""
+    """``text`` is two sentences, ``equation`` LaTeX, whose lines ``LINE_END`` ends, ``source`` the paper and
+    the number that it has there."""
 
     title: str
     text: str
@@ -51,7 +50,7 @@ class Help:
         )
         return (
             f"<h2>{html.escape(self.title)}</h2><p>{html.escape(self.text)}</p>"
-            f"{''.join(map(formula, self.equation.split(LINE)))}"
+            f"{''.join(map(formula, self.equation.split(LINE_END)))}"
             f'<p class="source">{html.escape(self.source)}</p><ul>{marks}</ul>'
         )
 
@@ -65,19 +64,20 @@ def formula(latex: str) -> str:
 
 
 def _mark(glyph: str, words: str, color: str = "") -> Mark:
-    return Mark(glyph, words, NAMED.get(color, color))
+    return Mark(glyph, words, COLORS_BY_NAME.get(color, color))
 
 
-_told = tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
+_plots = table("plots")
 #: Marks that many plots have.
-MARKS = {name: _mark(*mark) for name, mark in _told["marks"].items()}
-RUN, HERE = MARKS["run"], MARKS["here"]
+SHARED_MARKS = {name: _mark(*mark) for name, mark in _plots["marks"].items()}
+RUN, HERE = SHARED_MARKS["run"], SHARED_MARKS["here"]
 #: Equations of fields of the record, and where they are from.
-EQUATIONS = {field: tuple(about) for field, about in _told["equations"].items()}
+EQUATIONS = {field: tuple(about) for field, about in _plots["equations"].items()}
 #: What the figures of this package show.
 FIGURES = {
     name: Help(
-        **about | {"marks": tuple(MARKS[m] if isinstance(m, str) else _mark(*m) for m in about["marks"])}
+        **about
+        | {"marks": tuple(SHARED_MARKS[m] if isinstance(m, str) else _mark(*m) for m in about["marks"])}
     )
-    for name, about in _told["figures"].items()
+    for name, about in _plots["figures"].items()
 }

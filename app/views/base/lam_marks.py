@@ -1,4 +1,4 @@
-"""Lines that mark on a plot where λ of a run was changed."""
+"""Lines that mark on a plot the changes of a run's λ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from bokeh.models import LabelSet, VSpan
 from bokeh.plotting import figure
 
-from solverscope.app.theme import GREY, columns, draw, put, source
+from solverscope.app.ui import GREY, columns, draw, put, source
 from solverscope.app.views.base.feed import Records
 from solverscope.app.views.base.run_events import lam_in_words
 from solverscope.solvers import Trace, segments
@@ -16,11 +16,11 @@ from solverscope.solvers import Trace, segments
 #: Share of a narrow axis that each character of a λ takes that is written out.
 CHARACTER = 0.03
 #: Pixels from the axis to what is written above it.
-FOOT = 4
+LABEL_OFFSET = 4
 
 
 class LamMarks:
-    """A dotted line a change, in the colour of its run, with λ at its foot where there is room."""
+    """One dotted line per change, in the colour of its run, with λ at its foot if there is room."""
 
     def __init__(self, plot: figure) -> None:
         self.source = source("x", "color", "said", "foot")
@@ -46,7 +46,7 @@ class LamMarks:
         marks, free = [], -np.inf
         for x, color, lam in found:
             said = lam_in_words(lam) if x >= free else ""
-            marks.append((x, color, said, FOOT))
+            marks.append((x, color, said, LABEL_OFFSET))
             free = max(free, x + CHARACTER * len(said) * reach)
         put(self.source, columns(self.source, marks))
 

@@ -22,7 +22,7 @@ class Span:
 
 
 def spans(rows: Records) -> list[Span]:
-    """Find the phases of a run, in their order, from rows of its record; none if its solver names none."""
+    """Find the phases of a run, in order, from rows of its record; return none if its solver names none."""
     phases, rounds = rows["phase"], rows["epoch"]
     if not np.not_equal(phases, None).any():
         return []

@@ -1,5 +1,4 @@
-"""What plots over time or iterations share: one curve a run, or one of all runs that repeat each other, the
-cursor, clicks, a choice of axes."""
+"""The base of plots over time or iterations: curves of runs and their repetitions, cursor, clicks, axes."""
 
 from __future__ import annotations
 
@@ -13,11 +12,12 @@ import param
 from bokeh.models import ColumnDataSource, GlyphRenderer, Scatter, VSpan
 from bokeh.plotting import figure
 
-from solverscope.app import looks, theme
-from solverscope.app.menu import LineMenu
+from solverscope.app import ui
+from solverscope.app.ui import run_styles
+from solverscope.app.ui.menu import LineMenu
 from solverscope.app.views.base.bands import Bands, families
 from solverscope.app.views.base.curves import Curves, draw_lines
-from solverscope.app.views.base.feed import Feed, Records, known, positive
+from solverscope.app.views.base.feed import RecordFeed, Records, known, positive
 from solverscope.app.views.base.lam_marks import LamMarks
 from solverscope.app.views.base.view import View, placed
 from solverscope.solvers import FIELDS, Trace
@@ -26,7 +26,7 @@ from solverscope.solvers import FIELDS, Trace
 SPELLED = {"s": " seconds"}
 #: What an axis may show, work and time first: field of the record, name in menus, label.
 AXES = {
-    name: (theme.capital(field.title + SPELLED.get(field.unit, "")), field.axis)
+    name: (ui.capital(field.title + SPELLED.get(field.unit, "")), field.axis)
     for name in dict.fromkeys(["cpu_seconds", "iteration", "passes", "wall_seconds", *FIELDS])
     for field in (FIELDS[name],)
     if field.numeric
@@ -35,7 +35,7 @@ AXES = {
 X_AXES = dict(list(AXES.items())[:4])
 
 #: Of an axis.
-SCALES = ("log", "linear")
+AXIS_SCALES = ("log", "linear")
 #: Scales of both axes by their name in menus, the vertical one first.
 BOTH_SCALES = {
     "log": ("log", "linear"),
@@ -49,15 +49,15 @@ SHARED = ["x", "x_scale"]
 
 class RunPlot(View):
     """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may draw ``dots`` as
-    well as the line. ``beside``: a plot whose horizontal axis it shares, choice and zoom.
+    well as the line. A plot may share the horizontal axis, its choice and its zoom with another one.
 
     The figure is made once: another axis is another label and scale, and other columns of the same curves. A
     hidden plot catches up when it is shown.
     """
 
     x: str = param.Selector(default="cpu_seconds", objects=list(AXES), doc="field on the horizontal axis")
-    scale: str = param.Selector(default="log", objects=list(SCALES), doc="of the vertical axis")
-    x_scale: str = param.Selector(default="linear", objects=list(SCALES), doc="of the horizontal axis")
+    scale: str = param.Selector(default="log", objects=list(AXIS_SCALES), doc="of the vertical axis")
+    x_scale: str = param.Selector(default="linear", objects=list(AXIS_SCALES), doc="of the horizontal axis")
 
     names: tuple[str, ...] = ("x", "y")
     always = True
@@ -84,20 +84,20 @@ class RunPlot(View):
     def build(self) -> None:
         self.curves = Curves((*self.names, *self.thin[:1]), self.glyphs)
         self._lines: list[GlyphRenderer] = []
-        self._here = theme.source("x", "y", "color")
+        self._here = ui.source("x", "y", "color")
         self.figure = self._make_figure()
         self._medians = Bands(self.figure, self.thin[:1])
         self.backdrop()
-        dot = Scatter(x="x", y="y", size=9, fill_color="color", line_color=theme.GREY)
-        theme.draw(self.figure, dot, self._here, level="overlay")
-        line = VSpan(x="x", line_color=theme.GREY, line_dash="dashed", line_alpha=0.8)
-        theme.draw(self.figure, line, self._here)
+        dot = Scatter(x="x", y="y", size=9, fill_color="color", line_color=ui.GREY)
+        ui.draw(self.figure, dot, self._here, level="overlay")
+        line = VSpan(x="x", line_color=ui.GREY, line_dash="dashed", line_alpha=0.8)
+        ui.draw(self.figure, line, self._here)
         self._lam_marks = LamMarks(self.figure)
         self._fit_to([])
         self._set_axes()
         self.figure.on_event("tap", self._tapped)
-        self._head.append(theme.column(theme.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line"))
-        self._body.append(theme.pane(self.figure))
+        self._head.append(ui.column(ui.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line"))
+        self._body.append(ui.pane(self.figure))
         self._body.visible = True  # the axes are there before the first run
         self.param.watch(lambda *events: self.update(), list(self.axes))
         if self._beside is not None:
@@ -105,7 +105,7 @@ class RunPlot(View):
             self.param.watch(lambda *events: share_axis(self, self._beside), SHARED)
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        """Make the widgets above the plot, beside the choice of the axis."""
+        """Make the widgets above the plot, other than the choice of the axis."""
         return []
 
     @property
@@ -114,7 +114,7 @@ class RunPlot(View):
 
     @property
     def heading(self) -> str:
-        """Return what stands above the plot."""
+        """Return the heading above the plot."""
         return self.title
 
     @property
@@ -123,7 +123,7 @@ class RunPlot(View):
 
     @property
     def y_name(self) -> str:
-        """Say in a few words what is drawn."""
+        """Return a short name of the vertical axis."""
         return self.title
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
@@ -132,7 +132,7 @@ class RunPlot(View):
         raise TypeError(f"{type(self).__name__} does not define values")
 
     def key(self, trace: Trace) -> object:
-        """Return what ``values`` depends on beside the rows: a change of it sends the curve again."""
+        """Return the inputs of ``values`` other than the rows; if they change, the curve is sent again."""
         return None
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
@@ -143,7 +143,7 @@ class RunPlot(View):
         return [*draw_lines(self.figure, source, self.thin[:1], 2, color, dash), *dots]
 
     def hover(self) -> list[tuple[str, str]]:
-        """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
+        """List the entries of a point's tooltip after run and iteration: a title and a column each."""
         said = [] if self.x == "iteration" else [(AXES[self.x][0], "x")]
         return [*said, (self.y_name, "y"), *([(self.thin[1], self.thin[0])] if self.thin else [])]
 
@@ -170,28 +170,28 @@ class RunPlot(View):
 
     def _make_figure(self) -> figure:
         shared = {} if self._beside is None else {"x_range": self._beside.figure.x_range}
-        plot = theme.plot(self.id, x_label="", y_label="", height=self.height, **shared)
-        theme.follow_axes(plot)
-        self._pointer = theme.point_out(plot)
+        plot = ui.plot(self.id, x_label="", y_label="", height=self.height, **shared)
+        ui.follow_axes(plot)
+        self._pointer = ui.point_out(plot)
         return plot
 
     def _set_axes(self) -> None:
         """Label and scale the axes as the parameters say."""
         plot = self.figure
-        plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], theme.upright(self.y_label)
-        theme.scale(plot, "x", log=self.x_scale == "log")
-        theme.step_ticks(plot.xaxis[0], whole=FIELDS[self.x].type is int)
-        theme.scale(plot, "y", log=self.logarithmic)
+        plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], ui.upright(self.y_label)
+        ui.scale(plot, "x", log=self.x_scale == "log")
+        ui.step_ticks(plot.xaxis[0], whole=FIELDS[self.x].type is int)
+        ui.scale(plot, "y", log=self.logarithmic)
         self._pointer.args = {**self._pointer.args, "said": [list(pair) for pair in self.hover()]}
 
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
-        """Let the ranges cover these curves, the horizontal one also those of the plots that share it."""
+        """Fit the ranges to these curves, the horizontal one also to those of the plots that share it."""
         x_range = self.figure.x_range
         x_range.renderers = [r for r in x_range.renderers if r not in self._lines] + lines
         self.figure.y_range.renderers = self._lines = lines
 
     def backdrop(self) -> None:
-        """Draw what lies behind the curves."""
+        """Draw the background of the curves."""
 
     def draw(self) -> None:
         self._set_axes()
@@ -206,20 +206,22 @@ class RunPlot(View):
             self._fit_to(lines)
         for feed, trace in curves:
             self.send(feed, trace)
-        runs = [(trace, looks.style(trace, place)[0]) for place, trace in enumerate(self.traces)]
+        runs = [
+            (trace, run_styles.color_and_dash(trace, place)[0]) for place, trace in enumerate(self.traces)
+        ]
         self._lam_marks.show(runs, lambda rows: known(rows[self.x]))
         self._mark_cursor()
 
-    def send(self, feed: Feed, trace: Trace) -> None:
+    def send(self, feed: RecordFeed, trace: Trace) -> None:
         """Bring the curve of one run up to date."""
         feed.update(trace, lambda rows: self._columns(trace, rows), self._shown(trace), self.kept)
 
     def kept(self, rows: Records) -> np.ndarray | None:
-        """Return which rows have something to draw; None for all of them."""
+        """Return the rows to draw; return None for all rows."""
         return None if self.x in X_AXES else np.isfinite(known(rows[self.x]))
 
     def _shown(self, trace: Trace) -> tuple[object, ...]:
-        """Return all that the columns of a run depend on beside its rows."""
+        """Return all that the columns of a run depend on other than its rows."""
         return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axes)
 
     def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
@@ -229,14 +231,14 @@ class RunPlot(View):
         return self._columns(trace, trace.since(None)[0])
 
     def across(self, rows: Records) -> np.ndarray:
-        """Return where rows stand on the horizontal axis; nan where they have no place on it."""
+        """Return the places of rows on the horizontal axis; nan stands for no place."""
         x = known(rows[self.x])
         return positive(x) if self.x_scale == "log" else x
 
     def points(self, trace: Trace, rows: Records, at: Sequence[int]) -> dict[str, list]:
         """Return where these of the rows of a run are drawn, and in its colour: "x", "y" and "color"."""
         columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
-        colors = [looks.style(trace, self.traces.index(trace))[0]] * len(at)
+        colors = [run_styles.color_and_dash(trace, self.traces.index(trace))[0]] * len(at)
         return {"x": columns["x"].tolist(), "y": columns["y"].tolist(), "color": colors}
 
     def _mark_cursor(self) -> None:
@@ -272,7 +274,7 @@ class RunPlot(View):
 
     @staticmethod
     def _away(values: np.ndarray, place: float, *, log: bool) -> np.ndarray:
-        """Return how far values are from a place on an axis; nan for those that are not on it."""
+        """Return the distances of values from a place on an axis; return nan for values not on the axis."""
         if log and place > 0.0:
             return np.abs(np.log(positive(values)) - np.log(place))
         return np.abs(values - place)
@@ -295,8 +297,8 @@ class Plots(View):
 
 
 def share_axis(plot: RunPlot, other: View) -> None:
-    """Give another view and its parts the horizontal axis of a plot, as far as they may have it: some are
-    drawn over time alone."""
+    """Copy the horizontal axis of a plot to another view and its parts, unless they are drawn over time
+    alone."""
     axis = {name: getattr(plot, name) for name in SHARED}
     if "x" in other.param and plot.x not in other.param.x.objects:
         del axis["x"]

@@ -1,4 +1,4 @@
-"""Base of the views that draw what a probe saw."""
+"""The base of views that draw the observations of a probe."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from solverscope.solvers.probes.probe import Seen
 
 
 class ProbeView(View):
-    """Base of views that draw what a probe saw of the run under the cursor, last up to the cursor.
+    """Base of views that draw a probe's last observation, up to the cursor, of the run under the cursor.
 
-    A subclass names its ``probe``, in ``probes`` others that it looks at besides, and draws in ``draw_seen``,
-    which is called only for something else than was drawn last.
+    A subclass names its ``probe``, and in ``probes`` any others that it reads. It draws in ``draw_seen``,
+    which is called only if the observation differs from the one drawn last.
     """
 
     probe: ClassVar[Probe]
@@ -23,7 +23,7 @@ class ProbeView(View):
         cls.probes = cls.observed = tuple(dict.fromkeys((cls.probe, *cls.probes)))
 
     def seen(self) -> tuple[int, Seen] | None:
-        """Return the iteration at which the probe saw something last, and what; None where it saw nothing."""
+        """Return the iteration of the probe's last observation, and the observation; None without one."""
         return (
             None if self.chosen is None else self.chosen.probes.last(self.probe.name, self.cursor.iteration)
         )
@@ -47,8 +47,8 @@ class ProbeView(View):
             self.draw_seen(*found)
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
-        """Draw what the probe saw at an iteration."""
+        """Draw the probe's observation at an iteration."""
         raise TypeError(f"{type(self).__name__} does not define draw_seen")
 
     def draw_nothing(self) -> None:
-        """Clear what was drawn, where the view is not covered by its hint then."""
+        """Clear the picture, if the hint does not cover the view."""

@@ -23,11 +23,11 @@ class ProblemView(View):
 
     @classmethod
     def suits(cls, problem: Problem) -> bool:
-        """Tell whether the view is made for a problem."""
+        """Return whether the view is made for a problem."""
         raise TypeError(f"{cls.__name__} does not define suits")
 
     def drawn_problem(self) -> Problem | None:
-        """Return the problem to draw; None where nobody has it."""
+        """Return the problem to draw; return None if no page or run has it."""
         found = (trace.problem for trace in self.traces)
         return self.problem or next((p for p in found if p is not None and self.suits(p)), None)
 

@@ -1,4 +1,4 @@
-"""Events of a run in words, from its record alone."""
+"""Descriptions of the events of a run, from its record only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solverscope.app import theme
-from solverscope.solvers.runs.segments import marked
+from solverscope.app import ui
+from solverscope.solvers.traces.segments import marked
 
 #: Events that are failed steps, in words.
 TROUBLE = {
@@ -34,7 +34,7 @@ class RunEvent(NamedTuple):
 
 
 def begins(rows: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Tell at which of the recorded iterates an epoch begins."""
+    """Return a mask of the recorded iterates at which an epoch begins."""
     found = np.zeros(len(rows["events"]), dtype=bool)
     for row in np.flatnonzero(rows["events"]):
         found[row] = "epoch-start" in rows["events"][row]
@@ -67,7 +67,7 @@ def run_events(rows: Mapping[str, np.ndarray], *, notes: bool = True) -> list[Ru
         if "epoch-start" in events:
             said.append(("epoch", f"epoch {rows['epoch'][k]} begins"))
         if returned:
-            weights = theme.counted(returned, "weight returns", "weights return")
+            weights = ui.counted(returned, "weight returns", "weights return")
             said.append(("return", f"{weights} that shrinking had missed"))
         said += [("trouble", text) for word, text in TROUBLE.items() if word in events]
         if "search-failed" in events or events.count("memory-cleared") > events.count("epoch-start"):
@@ -77,12 +77,12 @@ def run_events(rows: Mapping[str, np.ndarray], *, notes: bool = True) -> list[Ru
                 said.append(("note", f"phase {phase[k]} begins"))
             if "reclustered" in events:
                 crossed = int(rows["crossovers"][k])
-                crossing = f", {theme.number(crossed)} weights change cluster" if crossed > 0 else ""
-                said.append(("note", f"{theme.number(int(rows['clusters'][k]))} clusters form{crossing}"))
+                crossing = f", {ui.number(crossed)} weights change cluster" if crossed > 0 else ""
+                said.append(("note", f"{ui.number(int(rows['clusters'][k]))} clusters form{crossing}"))
             if trials >= MANY_TRIALS:
                 said.append(("note", f"the line search takes {trials} trials"))
             if rises[k] and not turned:
-                said.append(("note", f"f rises by {theme.number(float(objective[k] - objective[k - 1]), 2)}"))
+                said.append(("note", f"f rises by {ui.number(float(objective[k] - objective[k - 1]), 2)}"))
             said += [("note", in_words(word)) for word in events if word not in TOLD and marked(word) is None]
         found += [RunEvent(int(rows["iteration"][k]), kind, text) for kind, text in said]
     return found
@@ -95,5 +95,5 @@ def in_words(event: str) -> str:
 
 
 def lam_in_words(lam: float) -> str:
-    """Say what λ is."""
-    return f"λ = {theme.number(lam, 4)}"
+    """Return λ in words."""
+    return f"λ = {ui.number(lam, 4)}"

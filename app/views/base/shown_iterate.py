@@ -1,4 +1,4 @@
-"""What a view says of the iterate that it shows, where that is not the one under the cursor."""
+"""The note on the iterate that a view shows, if that is not the one under the cursor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from weakref import ref
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.solvers import Trace
 
@@ -20,7 +20,7 @@ CORNER = {
 
 
 @dataclass(frozen=True)
-class Place:
+class ShownPlace:
     """An iterate of a run, which is not kept in memory for it."""
 
     run: ref[Trace]
@@ -34,10 +34,10 @@ class ShownIterate:
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor, self._apart = cursor, False
-        self.pane = theme.html(css_classes=["shown-iterate"], styles=CORNER | theme.seen(False))
+        self.pane = ui.html(css_classes=["shown-iterate"], styles=CORNER | ui.visibility_css(False))
 
-    def tell(self, shown: Mapping[str, Place], traces: Sequence[Trace]) -> None:
-        """Say which iterates are shown, by the titles of the panes that show them."""
+    def tell(self, shown: Mapping[str, ShownPlace], traces: Sequence[Trace]) -> None:
+        """Show the note on the iterates in ``shown``, which has them by the titles of their panes."""
         run = self._cursor.run
         head = (
             0 if run is None else run.last.get("iteration", 0)
@@ -48,9 +48,9 @@ class ShownIterate:
         self._apart = apart
         if said:
             self.pane.object = self._text(shown, traces)
-        self.pane.styles = CORNER | theme.seen(said) | {"pointer-events": "none"}
+        self.pane.styles = CORNER | ui.visibility_css(said) | {"pointer-events": "none"}
 
-    def _text(self, shown: Mapping[str, Place], traces: Sequence[Trace]) -> str:
+    def _text(self, shown: Mapping[str, ShownPlace], traces: Sequence[Trace]) -> str:
         """Name one iterate alone, or each with its pane."""
         titles: dict[str, list[str]] = {}
         for title, place in shown.items():
@@ -61,8 +61,8 @@ class ShownIterate:
             said = " · ".join(f"{', '.join(panes)}: {name}" for name, panes in titles.items())
         return f'<p class="note">Showing {html.escape(said)}</p>'
 
-    def _named(self, place: Place, traces: Sequence[Trace]) -> str:
-        iterate, run = f"iterate {theme.number(place.iteration)}", place.run()
+    def _named(self, place: ShownPlace, traces: Sequence[Trace]) -> str:
+        iterate, run = f"iterate {ui.number(place.iteration)}", place.run()
         if run is self._cursor.run:
             return iterate
         return f"{iterate} of {place.label if run in traces else 'an earlier run'}"

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
+from solverscope.app.ui.component import Component
 
 
 class SortedTable(Component):
@@ -20,8 +20,8 @@ class SortedTable(Component):
     sizing_mode = "stretch_width"
     styles = param.Dict(default={"overflow-x": "auto"})
 
-    _esm = theme.asset("elements.js", "sorting.js", "sorted_table.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("html.css", "sorting.css")]
+    _esm = ui.script("tables.js", render="sortedTable")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("html.css", "tables.css")]
 
     def show(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Show these lines."""

@@ -9,21 +9,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.probe_view import Seen
 from solverscope.solvers import ACTIVE, SHRINKING, Trace
-from solverscope.solvers.probes.subsets import INSIDE, MOST_BYTES, OUTSIDE, UNKNOWN, contains, known_members
+from solverscope.solvers.probes.subsets import (
+    INSIDE,
+    MAX_SUBSET_BYTES,
+    OUTSIDE,
+    UNKNOWN,
+    contains,
+    known_members,
+)
 
 #: Colours in pictures of what a variable may be at an iterate, in the order of their codes.
-COLORS = ("#88888822", "#56B4E999", theme.COLORS[0], theme.COLORS[1], f"{theme.COLORS[2]}66")
+STATE_COLORS = ("#88888822", "#56B4E999", ui.COLORS[0], ui.COLORS[1], f"{ui.COLORS[2]}66")
 SHRUNK, ZERO, NONZERO, RETURNED, PROVED = range(5)
 #: States outside the working set.
-OUT = (SHRUNK, PROVED)
+OUTSIDE_STATES = (SHRUNK, PROVED)
 #: Not observed at this iterate, or not yet.
-UNSEEN = len(COLORS)
+UNSEEN = len(STATE_COLORS)
 
 
-class Kind(NamedTuple):
+class VariableKind(NamedTuple):
     """Words for the variables of a working set: plural, singular, at and off the bound, and each name."""
 
     many: str
@@ -38,7 +45,7 @@ class Kind(NamedTuple):
         back = f"returned, {self.free}"
         words = ("left out by a guess" if proofs else "shrunk", f"in the working set and {self.at_bound}")
         words += (self.free, back, *(["proved to be zero: never back"] if proofs else []))
-        return dict(zip(words, COLORS, strict=False))
+        return dict(zip(words, STATE_COLORS, strict=False))
 
 
 def name_of(trace: Trace, weight: int) -> str:
@@ -58,30 +65,36 @@ def _dual_name(trace: Trace, variable: int) -> str:
 
 
 #: By the word that a working set has for what it is of.
-KINDS = {
+VARIABLE_KINDS = {
     kind.many: kind
     for kind in (
-        Kind("weights", "weight", "zero", "not zero", name_of),
-        Kind("dual variables", "dual variable", "at a bound", "inside its bounds", _dual_name),
+        VariableKind("weights", "weight", "zero", "not zero", name_of),
+        VariableKind("dual variables", "dual variable", "at a bound", "inside its bounds", _dual_name),
     )
 }
 
 
-def kind_of(trace: Trace) -> Kind:
+def kind_of(trace: Trace) -> VariableKind:
     """Return the words for the variables of a run's working set; the trace has observed one."""
     word = str(trace.probes.entry(ACTIVE.name, 0)[1]["of"])
-    return KINDS.get(word, Kind(word, word, "at a bound", "free", lambda trace, k: f"{word} {k}"))
+    return VARIABLE_KINDS.get(
+        word, VariableKind(word, word, "at a bound", "free", lambda trace, k: f"{word} {k}")
+    )
 
 
 def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
-    """Return a set of what the ``active`` probe saw: ``inside``, ``support``, or ``remaining``, those not
-    proved to be zero."""
+    """Return a set of weights observed by the ``active`` probe: ``inside``, ``support``, or ``remaining``.
+
+    The remaining weights are those not proved to be zero.
+    """
     return {key.removeprefix(name + "_"): kept for key, kept in seen.items() if key.startswith(name + "_")}
 
 
 def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
-    """Return what these weights were, as observed last up to an iteration: codes in the order of
-    ``COLORS``."""
+    """Return the states of these weights in the last observation up to an iteration.
+
+    States are codes in the order of ``STATE_COLORS``.
+    """
     _, seen = trace.probes.entry(ACTIVE.name, iteration)
     inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
     found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
@@ -96,8 +109,10 @@ def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
 
 
 def picked(seen: Seen) -> np.ndarray:
-    """Return the working set, ascending; where it is all weights, or too large to be kept whole, those not
-    zero."""
+    """Return the working set, ascending.
+
+    If it has all weights, or is too large to be kept whole, return the nonzero weights.
+    """
     members = known_members(subset(seen, "inside"))
     if members is None:
         members = known_members(subset(seen, "support"))
@@ -111,7 +126,7 @@ def used(trace: Trace) -> np.ndarray:
     last = max(k for k, _ in entries)
     sets = [picked(seen) for k, seen in entries if k > min(1, last - 1)]
     size = int(entries[0][1]["size"])
-    if size <= 8 * MOST_BYTES:
+    if size <= 8 * MAX_SUBSET_BYTES:
         ever = np.zeros(size, dtype=bool)
         for members in sets:
             ever[members] = True
@@ -120,7 +135,7 @@ def used(trace: Trace) -> np.ndarray:
 
 
 def gives_proofs(trace: Trace) -> bool:
-    """Tell whether the rule of a run has proved of any weight so far that it is zero."""
+    """Return whether the rule of a run has proved of any weight so far that it is zero."""
     entry = trace.probes.last(ACTIVE.name, sys.maxsize)
     remaining = {} if entry is None else subset(entry[1], "remaining")
     return bool(remaining) and "all" not in remaining
@@ -133,7 +148,7 @@ def returned(trace: Trace) -> np.ndarray:
 
 
 def legend(colors: Mapping[str, str]) -> str:
-    """Return what the colours mean, as HTML."""
+    """Return the legend of the colours, as HTML."""
     chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 0;outline:1px solid #8886"
     chips = (
         f'<span style="white-space:nowrap"><span style="{chip};background:{color}"></span>{name}</span>'

@@ -1,4 +1,4 @@
-"""What a view is: something that draws traces at a cursor, in a page or alone in a notebook."""
+"""The base of views, which draw traces at a cursor, in a page or alone in a notebook."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bokeh.models import Span
 from bokeh.plotting import figure
 
 from solverscope import solvers
-from solverscope.app import theme
-from solverscope.app.serving.batch import batch
-from solverscope.app.theme.cells import Cell
+from solverscope.app import ui
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.cells import Cell
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.app.views.base.drawn import Drawn
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.help import FIGURES, Help
-from solverscope.app.views.base.shown_iterate import Place, ShownIterate
+from solverscope.app.views.base.shown_iterate import ShownIterate, ShownPlace
 from solverscope.app.views.base.sorted_table import SortedTable
 from solverscope.solvers import SOLVERS, Probe, Problem, Solver, Trace
 
@@ -35,7 +35,7 @@ PROBES = {one.name: f"solvers.{name}" for name, one in vars(solvers).items() if 
 Later = Callable[[Callable[[Callable[[], None]], Any], Callable[[Any], None]], None]
 
 
-#: The class of views without runs of the page: their plots have no button for a window (``plot_buttons.js``).
+#: The class of views without runs of the page: their plots have no button for a window (``plots.js``).
 UNFOLLOWED = "unfollowed"
 
 
@@ -45,20 +45,23 @@ def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], Non
 
 
 class View(Cell):
-    """Base of the views. A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to
-    draw), ``every`` (more than 1 if drawing takes long), makes its panes once in ``build``, and brings them
-    up to date in ``draw``.
+    """Base of the views.
+
+    A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to draw) and ``every``
+    (more than 1 if drawing takes long). It makes its panes once in ``build``, and brings them up to date in
+    ``draw``.
 
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
     ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A part of a
-    ``whole`` is drawn by it, and has its runs and its cursor. What is drawn of one iterate ``drew`` is told
-    of: the view says which one that is as long as it is not the cursor's. ``probes`` are those without which
-    there is nothing, or less, to draw: the page gives its runs what its views ask for; ``carried`` are live
-    references, of which a solver's iterates must carry one. What takes long to compute a view hands to
-    ``later``: the page computes it off its thread, a notebook here and now. ``help`` says of each figure, by
-    its name, what it shows: for those of this package ``help.toml`` does.
+    ``whole`` is drawn by it, and has its runs and its cursor. A view that draws a single iterate passes its
+    number to ``drew``: the view names that iterate while it is not the cursor's.
+
+    ``probes`` are those without which there is nothing, or less, to draw: the page gives its runs what its
+    views ask for. ``carried`` are live references, of which a solver's iterates must carry one. A view hands
+    long computations to ``later``: the page runs them off its thread, a notebook at once. ``help`` explains
+    each figure, by its name: for those of this package it is read from ``app/help/plots.toml``.
     """
 
     id: ClassVar[str]
@@ -103,18 +106,19 @@ class View(Cell):
         self._alone = cursor is None
         self._drawn = Drawn()
         self._seen: tuple[set[object], set[object]] = (set(), set())  # runs, and keys of their problems
+        self._recorded: list[tuple[int, bool]] = []  # ids of the runs drawn, and whether each had records
         self._empty = False
-        self._place: Place | None = None
+        self._place: ShownPlace | None = None
         self._cursor_lines: list[tuple[Span, float]] = []
         self._late: list[tuple[pn.pane.Bokeh, figure]] = []
         self._note = None if whole else ShownIterate(self.cursor)
-        self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
+        self._hint = ui.html(sizing_mode="stretch_width", css_classes=["cover"])
         self._update_hint()
-        self._body = theme.column(kind="body")
+        self._body = ui.column(kind="body")
         self._body.visible = False
-        self._head = theme.column(kind="head")
-        stage = theme.column(self._hint, self._body, *([self._note.pane] if self._note else []), kind="stage")
-        self._root = theme.column(self._head, stage, kind="view" if self.followed else f"view {UNFOLLOWED}")
+        self._head = ui.column(kind="head")
+        stage = ui.column(self._hint, self._body, *([self._note.pane] if self._note else []), kind="stage")
+        self._root = ui.column(self._head, stage, kind="view" if self.followed else f"view {UNFOLLOWED}")
         self._root.visible = self.visible
         self.build()
         self._cover(True)
@@ -126,7 +130,7 @@ class View(Cell):
 
     @classmethod
     def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:
-        """Tell whether there will be anything to draw for a problem, None if it is not known yet, and these
+        """Return whether there will be anything to draw for a problem, None if it is not known yet, and these
         solvers; in doubt there will."""
         carried = [solver.carries for solver in chosen]
         return not (cls.carried and carried) or any(
@@ -158,16 +162,16 @@ class View(Cell):
 
     def put_below(self, *pieces: pn.viewable.Viewable) -> None:
         """Put something of the page's below the panes."""
-        self._root.append(theme.column(*pieces, kind="head"))
+        self._root.append(ui.column(*pieces, kind="head"))
 
     def build(self) -> None:
         """Make the panes, once, in ``self._body``."""
         raise TypeError(f"{type(self).__name__} does not define build")
 
     def show_cursor(self, plot: figure, shift: float = 0.0, taps: Sequence[str] = ("tap",)) -> None:
-        """Mark the cursor's iterate in a plot over iterations by a line, ``shift`` beside its number, and let
-        a click (one of ``taps``) move the cursor."""
-        line = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
+        """Mark the cursor's iterate in a plot over iterations by a line, at its number plus ``shift``. A
+        click (one of ``taps``) moves the cursor."""
+        line = Span(dimension="height", line_color=ui.GREY, line_dash="dashed")
         plot.add_layout(line)
         self._cursor_lines.append((line, shift))
         for event in taps:
@@ -176,7 +180,7 @@ class View(Cell):
     def late_pane(self, plot: figure) -> pn.pane.Bokeh:
         """Return a place for a figure that comes with the first drawing: browsers complain of one without
         data, which has no axes."""
-        pane = theme.pane()
+        pane = ui.pane()
         self._late.append((pane, plot))
         return pane
 
@@ -187,18 +191,18 @@ class View(Cell):
             part.update()
 
     def drew(self, iteration: int | None) -> None:
-        """Note which iterate of the run under the cursor is drawn from now on; None for none."""
+        """Note the iterate of the run under the cursor that is drawn from now on; None stands for none."""
         run = self.cursor.run
         here = iteration is not None and run is not None
-        self._place = Place(ref(run), run.info.label, int(iteration)) if here else None
+        self._place = ShownPlace(ref(run), run.info.label, int(iteration)) if here else None
 
     def tell(self) -> None:
-        """Say which iterate is shown, if that is not the cursor's, without drawing anything."""
+        """Update the note on the iterate that is shown, without drawing anything."""
         if self._note is not None and self.in_sight:
             self._note.tell(dict(self._iterates()), self.traces)
 
-    def _iterates(self) -> Iterator[tuple[str, Place]]:
-        """Go through the iterates that are shown here and in the parts, by their titles."""
+    def _iterates(self) -> Iterator[tuple[str, ShownPlace]]:
+        """Yield the iterates that are shown here and in the parts, by their titles."""
         if self.visible and not self._empty:
             if self._place is not None:
                 yield self.title, self._place
@@ -206,15 +210,15 @@ class View(Cell):
                 yield from part._iterates()
 
     def has_content(self) -> bool:
-        """Tell whether there is anything to draw; else the hint is shown."""
+        """Return whether there is anything to draw; else the hint is shown."""
         return any(len(trace) for trace in self.traces)
 
     def highlight(self, on: bool) -> None:
         """Draw a ring around the view, or take it away."""
-        theme.mark(self._root, "pointed", on)
+        ui.set_class(self._root, "pointed", on)
 
     def shown_figures(self) -> Iterator[tuple[View, figure]]:
-        """Go through the figures that are shown, each with the view that draws it, this one or a part."""
+        """Yield the shown figures, each with the view that draws it, this one or a part."""
         panes = self._root.select(pn.pane.Bokeh)
         found = {pane.object.id: (self, pane.object) for pane in panes if pane.object is not None}
         for part in self.parts:
@@ -244,7 +248,7 @@ class View(Cell):
         return drawing(self.id, [fig for _, fig in self.shown_figures()], self.tables())
 
     def explain(self, name: str) -> Help | None:
-        """Say what the figure with a name shows; None where the view does not tell."""
+        """Return the help on the figure with a name; return None if the view has none."""
         return self.help.get(name)
 
     def show(self, traces: Sequence[Trace]) -> None:
@@ -254,13 +258,16 @@ class View(Cell):
 
     @property
     def in_sight(self) -> bool:
-        """Tell whether the view, and the view that it is a part of, is shown."""
+        """Return whether the view, and the view that it is a part of, is shown."""
         return self.visible and (self._whole is None or self._whole.in_sight)
 
     def update(self) -> None:
-        """Draw what is new; nothing while hidden."""
+        """Draw everything new, but nothing while the view is hidden."""
         if self.in_sight:
-            self._attempt(self._draw_all)
+            recorded = [(id(trace), len(trace) > 0) for trace in self.traces]
+            with batch(models=recorded != self._recorded):  # each is drawn by models of its own
+                self._recorded = recorded
+                self._attempt(self._draw_all)
 
     def _draw_all(self) -> None:
         if self._alone or self.cursor.run is None:
@@ -270,7 +277,7 @@ class View(Cell):
         self._draw_content()
 
     def _look_anew(self) -> None:
-        """Undo the zoom where all runs are others than before, on other problems."""
+        """Undo the zoom if all runs have been replaced by runs on other problems."""
         runs = {ref(trace) for trace in self.traces}
         keys = {trace.info.problem.get("key") for trace in self.traces}
         before, known = self._seen
@@ -282,7 +289,7 @@ class View(Cell):
     def show_all(self) -> None:
         """Undo the zoom of all figures."""
         for _, plot in self.shown_figures():
-            theme.show_all(plot)
+            ui.show_all(plot)
 
     def _draw_content(self) -> None:
         self._update_hint()
@@ -311,7 +318,7 @@ class View(Cell):
             self.on_failure(self, error)
 
     def _update_hint(self) -> None:
-        """Say what to do, or what has to come first, here and in the parts."""
+        """Show the hint on the next action, or on its precondition, here and in the parts."""
         awaited = "" if any(len(trace) for trace in self.traces) else html.escape(self.top.awaits)
         text = awaited or self.unobserved() or self.hint
         self._hint.object = f'<p class="hint">{text}</p>'
@@ -319,7 +326,10 @@ class View(Cell):
             part._update_hint()
 
     def unobserved(self) -> str:
-        """Return which probes the run lacks, "" where it has all, or its solver gives them nothing."""
+        """Return the message that names the probes that the run lacks.
+
+        Return "" if the run has all, or if its solver has nothing for them to observe.
+        """
         trace = self.chosen or next((trace for trace in self.traces if len(trace)), None)
         if trace is None or not len(trace):
             return ""
@@ -349,8 +359,8 @@ class View(Cell):
         if not empty and not self._body.visible:
             self._body.visible = True
         over = {"position": "absolute", "height": "100%"} if self._body.visible else {}
-        self._hint.styles = {**over, **theme.seen(empty)}
-        self._body.styles = theme.seen(not empty)
+        self._hint.styles = {**over, **ui.visibility_css(empty)}
+        self._body.styles = ui.visibility_css(not empty)
 
     @batch()
     def _show_or_hide(self) -> None:
@@ -363,7 +373,7 @@ class View(Cell):
 
     @batch()
     def _tapped(self, event: object) -> None:
-        """Move the cursor along the run that is drawn to a click on a plot over iterations."""
+        """Move the cursor to the iteration clicked on a plot over iterations, on the run drawn there."""
         run = self.cursor.run if self._place is None else self._place.run()
         if self.cursor.run is not None and placed(event) and run in self.traces:
             self.cursor.place(run, round(event.x))
@@ -373,5 +383,5 @@ class View(Cell):
 
 
 def placed(event: object) -> bool:
-    """Tell whether a click has a place on the axes: it has none where an axis has no range yet."""
+    """Return whether a click has coordinates, which it lacks while an axis has no range."""
     return all(value is not None and math.isfinite(value) for value in (event.x, event.y))

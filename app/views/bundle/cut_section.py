@@ -11,38 +11,38 @@ import numpy as np
 import param
 from bokeh.models import Span
 
-from solverscope.app import theme
-from solverscope.app.serving.batch import batch
+from solverscope.app import ui
+from solverscope.app.ui.batch import batch
 from solverscope.app.views.base.help import FIGURES
 from solverscope.app.views.base.plot import menu
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.app.views.base.view import at_once
-from solverscope.app.views.bundle.cut_weights import LEAST
+from solverscope.app.views.bundle.cut_weights import MIN_WEIGHT
 from solverscope.solvers import CUTS, Problem, Trace
 from solverscope.solvers.probes.cut_models import Slices, lowest, sliced
-from solverscope.solvers.runs.segments import problem_at
+from solverscope.solvers.traces.segments import problem_at
 
-FUNCTION, MODEL, NEWEST, LOWEST = (theme.COLORS[k] for k in (0, 1, 2, 3))
+FUNCTION_COLOR, CUTS_COLOR, NEWEST_COLOR, LOWEST_COLOR = (ui.COLORS[k] for k in (0, 1, 2, 3))
 #: The part of a line w + t d that is drawn, and its points, of f and of each cut.
 WINDOWS = {"start": (-0.05, 2.0), "next": (-0.3, 1.3)}
-POINTS, CUT_POINTS = 161, 33
+LINE_POINTS, CUT_POINTS = 161, 33
 #: Weights up to which the curve is computed in the page's own thread.
-FEW = 10
+MAX_INLINE_WEIGHTS = 10
 #: Share of the ends of a line by which they must differ, and of its length by which a point may miss it.
-APART, ON_LINE = 1e-6, 1e-6
+MIN_SEPARATION, ON_LINE = 1e-6, 1e-6
 
 #: What each source holds, empty to begin with, and its mark.
 SOURCES = ("curve", "model", "carrying", "idle", "newest", "here", "low")
-MARKS = dict(zip(SOURCES, FIGURES["cut-section"].marks, strict=False))
-LINES = {"Start to best": "start", "To the model's minimum": "next"}
-ENDS = {
+SECTION_MARKS = dict(zip(SOURCES, FIGURES["cut-section"].marks, strict=False))
+SECTION_LINES = {"Start to best": "start", "To the model's minimum": "next"}
+PLACE_LABELS = {
     "start": "place on the line  ·  0: start, 1: best point of the run",
     "next": "place on the line  ·  0: best point, 1: minimum of the model",
 }
-SHOWN = {"f and its model": "f", "L and its cuts": "L"}
+SECTION_PARTS = {"f and its model": "f", "L and its cuts": "L"}
 
 
-class Curve:
+class SectionCurve:
     """f and its loss part L on a line w + t d, at places ``t`` of a window; made in any thread."""
 
     def __init__(
@@ -55,14 +55,14 @@ class Curve:
     ) -> None:
         here = problem.with_pulse(pulse)
         line = here.line(here.at(w.copy()), d)
-        self.w, self.d, self.t, self.f = w, d, np.linspace(*window, POINTS), np.empty(POINTS)
+        self.w, self.d, self.t, self.f = w, d, np.linspace(*window, LINE_POINTS), np.empty(LINE_POINTS)
         for k, x in enumerate(self.t.tolist()):
             pulse()
             self.f[k] = line(x)
         self.loss = self.f - np.array([here.penalty.value(w + x * d) for x in self.t])
 
     def place(self, point: np.ndarray) -> float:
-        """Return where a point is on the line; nan where it is not."""
+        """Return the place of a point on the line; return nan if it is not on the line."""
         t = float((point - self.w) @ self.d / (self.d @ self.d))
         away = np.linalg.norm(point - self.w - t * self.d)
         return t if away <= ON_LINE * np.linalg.norm(self.d) else np.nan
@@ -71,7 +71,7 @@ class Curve:
 def line_of(
     trace: Trace, along: str, iteration: int, seen: Seen
 ) -> tuple[object, np.ndarray, np.ndarray] | None:
-    """Return a line w + t d, and what it depends on; None where its ends are the same."""
+    """Return a line w + t d, and the data it depends on; return None if its ends are equal."""
     first, start = trace.probes.entry(CUTS.name, 0)
     last, newest = next((k, s) for k, s in reversed(trace.probes.entries(CUTS.name)) if "w" in s)
     if along == "start":
@@ -80,13 +80,13 @@ def line_of(
         ends = [(iteration, seen["w"], iteration, lowest(seen)), (first, start["w"], last, newest["w"])]
     for one, w, other, end in ends:
         d = end - w
-        if np.linalg.norm(d) > APART * (np.linalg.norm(w) + np.linalg.norm(end)):
+        if np.linalg.norm(d) > MIN_SEPARATION * (np.linalg.norm(w) + np.linalg.norm(end)):
             return (ref(trace), along, one, other), w, d
     return None
 
 
 def drawn_ends(trace: Trace, along: str, iteration: int) -> np.ndarray | None:
-    """Return the ends of the part of a line that is drawn, (2, n); None where the run has no such line."""
+    """Return the ends of the drawn part of a line, (2, n); return None if the run lacks the line."""
     found = trace.probes.last(CUTS.name, iteration)
     line = line_of(trace, along, *found) if found is not None and "A" in found[1] else None
     if line is None:
@@ -104,48 +104,53 @@ class CutSection(ProbeView):
     title = "Cuts on a line"
     probe = CUTS
 
-    along: str = param.Selector(default="start", objects=list(LINES.values()), doc="the line")
-    shown: str = param.Selector(default="f", objects=list(SHOWN.values()), doc="f, or its loss part alone")
+    along: str = param.Selector(default="start", objects=list(SECTION_LINES.values()), doc="the line")
+    shown: str = param.Selector(
+        default="f", objects=list(SECTION_PARTS.values()), doc="f, or its loss part alone"
+    )
 
     def build(self) -> None:
         self._busy = False
-        self._curve: tuple[object, Curve] | None = None
-        self.sources = {name: theme.source("t", "f") for name in SOURCES}
-        self._legend = theme.html()
+        self._curve: tuple[object, SectionCurve] | None = None
+        self.sources = {name: ui.source("t", "f") for name in SOURCES}
+        self._legend = ui.html()
         self.figure = self._make_figure()
-        menus = [menu("Line", self.param.along, LINES, 150), menu("Draw", self.param.shown, SHOWN, 140)]
-        self._head.append(theme.column(theme.html(f"<h2>{self.title}</h2>"), *menus, kind="line"))
-        pane = theme.pane(self.figure)
+        menus = [
+            menu("Line", self.param.along, SECTION_LINES, 150),
+            menu("Draw", self.param.shown, SECTION_PARTS, 140),
+        ]
+        self._head.append(ui.column(ui.html(f"<h2>{self.title}</h2>"), *menus, kind="line"))
+        pane = ui.pane(self.figure)
         self._body.extend([pane, self._legend])
         self.param.watch(lambda *events: self.update(), ["along", "shown"])
 
     def _make_figure(self) -> Any:
-        plot = theme.plot(self.id, x_label=ENDS[self.along], y_label=self.shown, height=280)
+        plot = ui.plot(self.id, x_label=PLACE_LABELS[self.along], y_label=self.shown, height=280)
         plot.x_range.range_padding = 0.0
         plot.y_range.range_padding = 0.12
-        grey = {"line_color": theme.GREY}
+        grey = {"line_color": ui.GREY}
         looks = {
             "idle": {**grey, "line_dash": "dotted", "line_alpha": 0.7},
             "carrying": {**grey, "line_width": 1.2, "line_alpha": 0.8},
-            "model": {"line_color": MODEL, "line_width": 3.5, "line_alpha": 0.75},
-            "newest": {"line_color": NEWEST, "line_dash": "dashed", "line_width": 2},
-            "curve": {"line_color": FUNCTION, "line_width": 2.5},
+            "model": {"line_color": CUTS_COLOR, "line_width": 3.5, "line_alpha": 0.75},
+            "newest": {"line_color": NEWEST_COLOR, "line_dash": "dashed", "line_width": 2},
+            "curve": {"line_color": FUNCTION_COLOR, "line_width": 2.5},
         }
         drawn = {name: plot.line("t", "f", source=self.sources[name], **look) for name, look in looks.items()}
-        self._bound = Span(dimension="width", line_color=LOWEST, line_dash="dotted", visible=False)
+        self._bound = Span(dimension="width", line_color=LOWEST_COLOR, line_dash="dotted", visible=False)
         plot.add_layout(self._bound)
-        sign = {"line_color": theme.GREY, "level": "overlay"}
-        plot.scatter("t", "f", source=self.sources["here"], size=10, fill_color=FUNCTION, **sign)
+        sign = {"line_color": ui.GREY, "level": "overlay"}
+        plot.scatter("t", "f", source=self.sources["here"], size=10, fill_color=FUNCTION_COLOR, **sign)
         plot.scatter(
-            "t", "f", source=self.sources["low"], marker="diamond", size=14, fill_color=LOWEST, **sign
+            "t", "f", source=self.sources["low"], marker="diamond", size=14, fill_color=LOWEST_COLOR, **sign
         )
         plot.x_range.renderers = plot.y_range.renderers = [drawn["curve"]]
-        theme.follow_axes(plot)
+        ui.follow_axes(plot)
         return plot
 
     @property
     def hint(self) -> str:
-        """Say what to run, or why there is no picture of what ran; nothing where there is one."""
+        """Return what to run, or why runs have no picture here; empty if there is one."""
         found = self.seen()
         if found is None:
             return "Run a bundle method (bmrm, ls-bmrm or ocas) to see its cutting planes here."
@@ -170,11 +175,11 @@ class CutSection(ProbeView):
             self._show(iteration, seen, self._curve[1], mark)
         elif not self._busy:
             self._busy = True
-            work = partial(Curve, problem_at(self.chosen, iteration), w, d, WINDOWS[self.along])
-            later = at_once if w.size <= FEW else self.top.later
+            work = partial(SectionCurve, problem_at(self.chosen, iteration), w, d, WINDOWS[self.along])
+            later = at_once if w.size <= MAX_INLINE_WEIGHTS else self.top.later
             later(work, partial(self._found, mark))
 
-    def _found(self, mark: object, curve: Curve | None) -> None:
+    def _found(self, mark: object, curve: SectionCurve | None) -> None:
         """Draw with the curve that was computed, or go on with what is wanted by now."""
         self._busy = False
         if curve is None:
@@ -183,7 +188,7 @@ class CutSection(ProbeView):
         self._curve = mark, curve
         self.update()
 
-    def _show(self, iteration: int, seen: Seen, curve: Curve, mark: object) -> None:
+    def _show(self, iteration: int, seen: Seen, curve: SectionCurve, mark: object) -> None:
         if not self._drawn.changed("picture", self.chosen, iteration, mark, self.shown):
             return
         self.drew(iteration)
@@ -191,24 +196,27 @@ class CutSection(ProbeView):
         data = drawn(seen, line, curve, whole=self.shown == "f")
         with batch():
             for name, source in self.sources.items():
-                theme.fill(source, *data.get(name, ()))
+                ui.fill(source, *data.get(name, ()))
             self._bound.visible = self.shown == "f"
             self._bound.location = float(seen["bound"])
-            self.figure.xaxis[0].axis_label, self.figure.yaxis[0].axis_label = ENDS[self.along], self.shown
-            self._legend.object = theme.marks(
+            self.figure.xaxis[0].axis_label = PLACE_LABELS[self.along]
+            self.figure.yaxis[0].axis_label = self.shown
+            self._legend.object = ui.mark_legend(
                 (mark.glyph, mark.color, self.shown if name == "curve" else mark.words)
-                for name, mark in MARKS.items()
+                for name, mark in SECTION_MARKS.items()
                 if len(self.sources[name].data["t"])
             )
 
 
-def drawn(seen: Seen, line: Slices, curve: Curve, *, whole: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def drawn(
+    seen: Seen, line: Slices, curve: SectionCurve, *, whole: bool
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the columns of each source: of f and its model (``whole``), or of the loss and its cuts."""
     t = curve.t
     few = np.linspace(t[0], t[-1], CUT_POINTS if whole else 2)
     ridge, few_ridge = (line.ridge_at(x) if whole else np.zeros(x.size) for x in (t, few))
     cuts, newest = line.cuts_at(few) + few_ridge, int(np.argmax(seen["numbers"]))
-    other, carries = np.arange(len(cuts)) != newest, seen["alpha"] > LEAST
+    other, carries = np.arange(len(cuts)) != newest, seen["alpha"] > MIN_WEIGHT
     places = {"here": (curve.place(seen["w"]), float(seen["best"]))}
     places["low"] = curve.place(lowest(seen)), float(seen["bound"])
     data = {

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.solvers import CUTS
 
 #: Lines and columns of the picture, at most.
-LINES, COLUMNS = 200, 320
+MAX_IMAGE_LINES, MAX_IMAGE_COLUMNS = 200, 320
 #: Weights below this one count as none.
-LEAST = 1e-9
-SHADES = 256
-COLOR = theme.COLORS[0]
+MIN_WEIGHT = 1e-9
+WEIGHT_SHADES = 256
+COLOR = ui.COLORS[0]
 #: Of a cut that is there and has no weight.
-WITHOUT = f"{theme.GREY}30"
+WITHOUT = f"{ui.GREY}30"
 
 
 class CutWeights(ProbeView):
-    """One line a cut, by its number, the first at the bottom; one column an iteration; the stronger, the
-    larger its weight α. A line begins where its cut is made and ends where it is dropped; a diamond marks a
-    cut that combines others. A click puts the cursor on the iteration.
+    """An image of the weights α of the cuts, with one row per cut and one column per iteration.
+
+    The first cut is at the bottom. The larger α, the more opaque the pixel. The row of a cut begins at the
+    iteration that made the cut and ends at the one that dropped it. A diamond marks a cut that combines
+    others. A click puts the cursor on the iteration.
     """
 
     id = "cut-weights"
@@ -30,28 +32,28 @@ class CutWeights(ProbeView):
     hint = "Run a bundle method (bmrm, ls-bmrm or ocas) to see the weights of its cuts here."
 
     def build(self) -> None:
-        self._image = theme.source(*theme.IMAGE)
-        self._combined = theme.source("iteration", "cut")
-        self._head.append(theme.html(f"<h2>{self.title}</h2>"))
-        self.figure = theme.plot(
+        self._image = ui.source(*ui.IMAGE)
+        self._combined = ui.source("iteration", "cut")
+        self._head.append(ui.html(f"<h2>{self.title}</h2>"))
+        self.figure = ui.plot(
             self.id,
             x_label="iteration  ·  click to go there",
             y_label="cut  ·  newest on top",
             height=280,
         )
         # of very many cuts each has little, and is to be seen
-        alphas = np.rint(40 + 215 * np.cbrt(np.linspace(0.0, 1.0, SHADES))).astype(int)
+        alphas = np.rint(40 + 215 * np.cbrt(np.linspace(0.0, 1.0, WEIGHT_SHADES))).astype(int)
         palette = [f"{COLOR}{alpha:02x}" for alpha in alphas]
         tips = [("cut", "$y{0}"), ("iteration", "$x{0}"), ("α", "@image{0.[0000]}")]
         beyond = {"low_color": WITHOUT, "nan_color": "#00000000"}
-        drawn = theme.image(self.figure, self._image, palette, (LEAST, 1.0), tips, **beyond)
-        looks = {"fill_color": theme.COLORS[1], "line_color": theme.GREY}
-        theme.diamonds(self.figure, self._combined, "iteration", "cut", **looks)
+        drawn = ui.image(self.figure, self._image, palette, (MIN_WEIGHT, 1.0), tips, **beyond)
+        looks = {"fill_color": ui.COLORS[1], "line_color": ui.GREY}
+        ui.diamonds(self.figure, self._combined, "iteration", "cut", **looks)
         for reach in (self.figure.x_range, self.figure.y_range):
             reach.renderers, reach.range_padding = [drawn], 0.0
         self.show_cursor(self.figure)
-        self._legend = theme.html()
-        pane = theme.pane(self.figure)
+        self._legend = ui.html()
+        pane = ui.pane(self.figure)
         self._body.extend([pane, self._legend])
 
     def draw(self) -> None:
@@ -63,15 +65,15 @@ class CutWeights(ProbeView):
     def _show(self, entries: list[tuple[int, Seen]]) -> None:
         image, width, each = picture(entries)
         lines, columns = image.shape
-        self._image.data = theme.picture(image, -0.5, -0.5, width * columns, each * lines)
+        self._image.data = ui.picture(image, -0.5, -0.5, width * columns, each * lines)
         self._combined.data = first_seen(entries)
         marks = [
             ("■", COLOR, "weight α"),
-            ("■", theme.GREY, "inactive, α = 0"),
+            ("■", ui.GREY, "inactive, α = 0"),
         ]
         if len(self._combined.data["cut"]):
-            marks.append(("◆", theme.COLORS[1], "aggregate of dropped cuts"))
-        self._legend.object = theme.marks(marks)
+            marks.append(("◆", ui.COLORS[1], "aggregate of dropped cuts"))
+        self._legend.object = ui.mark_legend(marks)
 
 
 def picture(entries: list[tuple[int, Seen]]) -> tuple[np.ndarray, int, int]:
@@ -79,7 +81,7 @@ def picture(entries: list[tuple[int, Seen]]) -> tuple[np.ndarray, int, int]:
     iterations share a column, which has the last of them, and how many cuts share a row, which has the
     largest weight."""
     last, made = entries[-1][0], 1 + max(int(seen["numbers"].max()) for _, seen in entries)
-    width, each = -(-(last + 1) // COLUMNS), -(-made // LINES)
+    width, each = -(-(last + 1) // MAX_IMAGE_COLUMNS), -(-made // MAX_IMAGE_LINES)
     image = np.full((-(-made // each), -(-(last + 1) // width)), np.nan, dtype=np.float32)
     at = np.array([k for k, _ in entries])
     for column in range(int(at[0]) // width, image.shape[1]):

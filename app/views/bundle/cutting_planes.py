@@ -1,4 +1,4 @@
-"""What a bundle method knows of its function: cutting planes, their weights, and the bounds they give."""
+"""The model of a bundle method: its cutting planes, their weights, and the bounds that they give."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from functools import partial
 import numpy as np
 from bokeh.models import GlyphRenderer
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.feed import Records, known
 from solverscope.app.views.base.plot import Plots, RunPlot
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.app.views.bundle.cut_section import CutSection
-from solverscope.app.views.bundle.cut_weights import LEAST, CutWeights
+from solverscope.app.views.bundle.cut_weights import MIN_WEIGHT, CutWeights
 from solverscope.app.views.convergence.any_field import Record
 from solverscope.solvers import CUTS, Trace, lower_bound
 
 
-class Bounds(RunPlot):
+class BundleBounds(RunPlot):
     """f of every run, and as a thin line the lower bound of f* that its proved gap gives. The vertical axis
     is that of f: a bound that is far below it comes into sight as it rises."""
 
@@ -39,7 +39,7 @@ class Bounds(RunPlot):
         return {"y": f, "bound": np.asarray(lower_bound(f, known(rows["dual_gap"])))}
 
 
-class Bundle(Plots, ProbeView):
+class BundleView(Plots, ProbeView):
     """Of the run under the cursor: its cuts on a line below the function, up to the cursor, and the weights α
     of all of them over the iterations; of all runs the best value with the lower bound, and the gap between
     the two."""
@@ -54,11 +54,11 @@ class Bundle(Plots, ProbeView):
     def build(self) -> None:
         self.section, self.weights = CutSection(whole=self), CutWeights(whole=self)
         gap = partial(Record, field="dual_gap", choose=False)
-        self.bounds, self.gap = self.plots(Bounds, gap, height=220)
-        self._said = theme.said(1, 2, on_top=True)
-        across = theme.column(
-            theme.column(self.section, kind="broad"),
-            *(theme.column(part, kind="narrow") for part in (self.weights, self.bounds, self.gap)),
+        self.bounds, self.gap = self.plots(BundleBounds, gap, height=220)
+        self._said = ui.cursor_text(1, 2, on_top=True)
+        across = ui.column(
+            ui.column(self.section, kind="broad"),
+            *(ui.column(part, kind="narrow") for part in (self.weights, self.bounds, self.gap)),
             kind="across",
         )
         self._body.extend([self._said, across])
@@ -69,16 +69,16 @@ class Bundle(Plots, ProbeView):
 
 def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     """Describe the model: its cuts, what it proves, and the cuts it dropped."""
-    number, held = theme.number, len(seen["numbers"])
+    number, held = ui.number, len(seen["numbers"])
     best, bound = float(seen["best"]), float(seen["bound"])
-    carrying = int(np.count_nonzero(seen["alpha"] > LEAST))
+    carrying = int(np.count_nonzero(seen["alpha"] > MIN_WEIGHT))
     said = f"<b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "
-    said += f"{theme.counted(held, 'cut')}, {number(carrying)} active. "
+    said += f"{ui.counted(held, 'cut')}, {number(carrying)} active. "
     said += f"The best f is {number(best, 6)} and the lower bound of f* is {number(bound, 6)}: "
     said += f"f* is proved to within {number(max(best - bound, 0.0), 3)}."
     if dropped := int(seen["numbers"].max()) + 1 - held:
-        were = theme.counted(dropped, "inactive cut was", "inactive cuts were")
+        were = ui.counted(dropped, "inactive cut was", "inactive cuts were")
         said += f" {were} dropped; their aggregate stays."
     if refused := int(seen["refused"]):
-        said += f" {theme.counted(refused, 'duplicate was', 'duplicates were')} skipped."
+        said += f" {ui.counted(refused, 'duplicate was', 'duplicates were')} skipped."
     return f"<p>{said}</p>"

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
-from solverscope.app.settings import words
+from solverscope.app import ui
+from solverscope.app.settings import wording
 from solverscope.app.settings.own_file_names import named
+from solverscope.app.ui.component import Component
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.view import View
 from solverscope.app.views.compare.summary import as_html
@@ -30,8 +30,8 @@ class RunList(Component):
     notice = param.String(default="", doc="what is said above the lines")
     undo = param.Boolean(default=False, doc="whether what was deleted can be put back")
 
-    _esm = theme.asset("elements.js", "sorting.js", "runs.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "runs.css", "sorting.css")]
+    _esm = ui.script("tables.js", "runs.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "runs.css", "tables.css")]
 
 
 class PastRuns(View):
@@ -52,13 +52,13 @@ class PastRuns(View):
         self._given = on_act is None
         self.list = RunList(sizing_mode="stretch_width")
         self.list.on_message = on_act
-        self._differences = theme.html(sizing_mode="stretch_width", css_classes=["differences"])
+        self._differences = ui.html(sizing_mode="stretch_width", css_classes=["differences"])
         super().__init__(*shown, **params)
 
     def build(self) -> None:
-        self._compared = theme.column(self._differences, kind="narrow early")
+        self._compared = ui.column(self._differences, kind="narrow early")
         self._compared.visible = False
-        self._body.append(theme.column(theme.column(self.list, kind="broad"), self._compared, kind="across"))
+        self._body.append(ui.column(ui.column(self.list, kind="broad"), self._compared, kind="across"))
 
     def has_content(self) -> bool:
         return super().has_content() if self._given else bool(self.list.entries or self.list.notice)
@@ -103,9 +103,9 @@ def line(
         "id": id,
         "title": title,
         "data": named(str(problem.get("dataset", ""))),
-        "lam": words.of_lam(problem, changes, "from") or theme.number(None),
-        "iterations": theme.number(iterations),
-        "objective": theme.number(objective, 8),
+        "lam": wording.of_lam(problem, changes, "from") or ui.number(None),
+        "iterations": ui.number(iterations),
+        "objective": ui.number(objective, 8),
         "state": state,
         **{"solver": "", "options": "", "message": "", "setting": "", "name": "", "started": 0.0},
         **{"alive": False, "pinned": False, "shown": False, "kept": False},
@@ -116,5 +116,5 @@ def line(
 def _line_of(k: int, trace: Trace) -> dict[str, Any]:
     last, info = trace.last, trace.info
     ends = int(last["iteration"]), float(last["objective"])
-    state = words.of_ending(trace.status, trace.result)
+    state = wording.of_ending(trace.status, trace.result)
     return line(k, info.label, info.problem, *ends, state, info.lams, solver=info.solver)

@@ -5,35 +5,42 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import param
 
-from solverscope.app import theme
+from solverscope.app import ui
+from solverscope.app.settings.columns import STANDING_TABLE, TABLE_GAPS, page_text, page_texts, page_title
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.plot import X_AXES, menu
 from solverscope.app.views.base.view import View
-from solverscope.app.views.compare.summary import GAPS, as_html, seconds_to
+from solverscope.app.views.compare.summary import as_html, seconds_to
 from solverscope.solvers import FIELDS, Problem, Solver, Trace, relative_gap, segments
 
 #: What runs may be compared at.
 COSTS = ("cpu_seconds", "iteration", "passes")
 #: Relative gap within which runs tie: below it, who is lower is a matter of tolerance and rounding.
-TIE = GAPS[-1]
-TIED = f"Runs within a relative gap of {theme.number(TIE)} tie: the one that came there first stands first."
+TIE_GAP = TABLE_GAPS[-1]
+TIED = f"Runs within a relative gap of {ui.number(TIE_GAP)} tie: the one that came there first stands first."
 
 #: In place of the iteration of a run that is where it starts.
 NOT_BEGUN = "not begun"
 
 
 class Race(View):
-    """Two tables of the runs on the problem of the one under the cursor. The standing: where each was when it
-    had used as much as that one has at the cursor (CPU time, iterations or passes), or as much as the slowest
-    that is still at work. A run that is where it starts has no place, and keeps none from another. Who is
-    nearest to f* comes first; runs within :data:`TIE` of it (of the lowest, while f* is not known) tie, in
-    the order in which they came there, and so do runs whose difference no column shows. And the order of
-    finish: who came first to which gap, by CPU seconds. Of a run whose λ was changed both count from the last
-    change on."""
+    """Two tables of the runs on the problem of the one under the cursor: the standing, and the order of
+    finish.
+
+    The standing compares runs at an equal cost (CPU time, iterations or passes): that of the run under the
+    cursor there, or that of the slowest still at work if it is less. A run that is where it starts has no
+    place, and keeps none from another. Who is nearest to f* comes first. Runs within :data:`TIE_GAP` of it
+    (of the lowest, while f* is not known) tie, in the order in which they came there. So do runs whose
+    difference no column shows.
+
+    The order of finish says who came first to which gap, by CPU seconds. If the λ of a run was changed, both
+    tables count from the last change on.
+    """
 
     id = "race"
     title = "Race"
@@ -50,7 +57,7 @@ class Race(View):
 
     def build(self) -> None:
         self._head.append(menu("At equal", self.param.cost, {X_AXES[c][0]: c for c in COSTS}, width=150))
-        self._tables = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
+        self._tables = ui.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
         self._body.append(self._tables)
         self.param.watch(lambda event: self.update(), "cost")
 
@@ -68,39 +75,48 @@ class Race(View):
         return [r for r in racers if r is first or r.here.key == first.here.key is not None]
 
     def _own(self, racers: Sequence[Racer]) -> Racer | None:
-        """Return the run under the cursor; None if it does not race."""
+        """Return the run under the cursor; return None if it does not race."""
         return next((racer for racer in racers if racer.trace is self.chosen), None)
 
     def _standing(self, racers: Sequence[Racer]) -> ShownTable:
         horizon = self._horizon(racers)
         begun = [racer for racer in racers if racer.begun]
         reached = [racer.at(horizon) for racer in begun]
-        best, star = min((f for f, _ in reached), default=math.inf), racers[0].here.f_star
+        best, star = min((one["objective"] for one in reached), default=math.inf), racers[0].here.f_star
         goal = best if star is None else star
         found = [
-            (racer.cost_to(TIE, goal, horizon), *at, racer) for racer, at in zip(begun, reached, strict=True)
+            (racer.cost_to(TIE_GAP, goal, horizon), one["objective"], one["iteration"], racer, one)
+            for racer, one in zip(begun, reached, strict=True)
         ]
-        tied, places, rows = sum(math.isfinite(came) for came, *_ in found), [], []
+        tied = sum(math.isfinite(came) for came, *_ in found)
+        rows: list[dict[str, Any]] = []
+        places: list[int] = []
         said: list[tuple[str, ...]] = []
-        for place, (_, f, iteration, racer) in enumerate(sorted(found, key=lambda one: one[:2]), 1):
+        for place, (_, f, _, racer, one) in enumerate(sorted(found, key=lambda one: one[:3]), 1):
             known, tie = math.isfinite(f), place <= tied and tied > 1
-            gap = theme.number(max(relative_gap(f, star), 0.0), 3) if known and star is not None else "–"
-            lowest = known and theme.number(f, 8) == theme.number(best, 8)
-            apart = theme.number(0.0 if lowest else f - best, 3)
-            shown = (theme.number(f, 8), gap, apart) if known else ("–",) * 3
+            gap = max(relative_gap(f, star), 0.0) if known and star is not None else None
+            objective = page_text("objective", STANDING_TABLE["objective"], f)
+            lowest = known and objective == page_text("objective", STANDING_TABLE["objective"], best)
+            apart = ui.number(0.0 if lowest else f - best, 3) if known else "–"
+            shown = (objective, page_text("gap", STANDING_TABLE["gap"], gap), apart)
             alike = bool(said) and shown == said[-1]  # what tells them apart is not shown
             places.append(1 if tie else places[-1] if alike else place)
             said.append(shown)
-            behind = "tie" if tie else "" if place == 1 else shown[2]
-            rows.append(["", racer.label, *shown[:2], behind, theme.number(iteration)])
+            behind = "tie" if tie else "" if place == 1 else apart
+            rows.append({**one, "label": racer.label, "gap": gap, "behind": behind})
         for place, row in zip(places, rows, strict=True):
-            row[0] = f"{place} =" if places.count(place) > 1 else str(place)
-        rows += [["–", racer.label, *["–"] * 3, NOT_BEGUN] for racer in racers if not racer.begun]
+            row["place"] = f"{place} =" if places.count(place) > 1 else str(place)
+        rows += [
+            {"place": "–", "label": racer.label, "behind": "–", "iteration": NOT_BEGUN}
+            for racer in racers
+            if not racer.begun
+        ]
         field = FIELDS[self.cost]
-        amount = theme.number(int(horizon) if field.type is int else horizon, 3)
+        amount = ui.number(int(horizon) if field.type is int else horizon, 3)
         title = f"Who is ahead at equal cost: {field.label} {amount} {field.unit}".rstrip()
-        heads = ("place", "run", "objective", "gap", "behind the leader by", "at its iteration")
-        return ShownTable(title, heads, rows, TIED if tied > 1 else "")
+        heads = [page_title(name, column) for name, column in STANDING_TABLE.items()]
+        texts = [page_texts(STANDING_TABLE, row) for row in rows]
+        return ShownTable(title, heads, texts, TIED if tied > 1 else "")
 
     def _horizon(self, racers: Sequence[Racer]) -> float:
         """Return the cost at which runs are compared: that at the cursor, as far as all have come that are
@@ -112,20 +128,20 @@ class Race(View):
             return min([max(float(racer.spent[-1]) for racer in racers), *working])
         here = max(float(own.spent[self.cursor.row(own.rows)]), 0.0)
         horizon = min([here, *working])
-        self.drew(self.cursor.iteration if horizon == here else own.at(horizon)[1])
+        self.drew(self.cursor.iteration if horizon == here else own.at(horizon)["iteration"])
         return horizon
 
     def _finish(self, racers: Sequence[Racer]) -> ShownTable:
-        """Tell the order in which runs came to the gaps."""
+        """Return the order in which runs came to the gaps."""
         title, heads = "Order of finish", ("relative gap", "order of finish, by CPU seconds")
         if racers[0].here.f_star is None:
             return ShownTable(title, heads, (), "The order of finish appears once f* is known.")
         rows = []
-        for gap in GAPS:
+        for gap in TABLE_GAPS:
             known = ((seconds_to(racer.trace, gap), racer.label) for racer in racers)
             came = sorted((seconds, label) for seconds, label in known if seconds is not None)
-            said = [f"{k}. {label} ({theme.seconds(seconds)})" for k, (seconds, label) in enumerate(came, 1)]
-            rows.append([theme.number(gap), ", ".join(said) or "nobody yet"])
+            said = [f"{k}. {label} ({ui.seconds(seconds)})" for k, (seconds, label) in enumerate(came, 1)]
+            rows.append([ui.number(gap), ", ".join(said) or "nobody yet"])
         return ShownTable(title, heads, rows)
 
 
@@ -155,7 +171,7 @@ class Racer:
         return bool(self.trace.result) or self.rows["iteration"][-1] > self.here.first
 
     def _until(self, horizon: float) -> np.ndarray:
-        """Tell which iterates the run had come to when it had cost so much, since the last change of λ."""
+        """Return a mask of the iterates that the run had come to at this cost, since the last change of λ."""
         return (self.spent <= horizon) & (self.rows["iteration"] >= self.here.first)
 
     def cost_to(self, gap: float, f_star: float, horizon: float) -> float:
@@ -166,11 +182,12 @@ class Racer:
         within = relative_gap(self.rows["objective"], f_star) <= gap
         return float(self.spent[within & self._until(horizon)].min(initial=math.inf))
 
-    def at(self, horizon: float) -> tuple[float, int]:
-        """Return the objective, and the iteration, when the run had cost so much; infinite where it had not
-        begun then, as a branch may not have."""
+    def at(self, horizon: float) -> dict[str, Any]:
+        """Return the record of the iterate that the run had come to at this cost. The objective is infinite
+        where it is not finite, or where the run had not begun then, as a branch may not have."""
         reached = np.flatnonzero(self._until(horizon))
-        if not reached.size:
-            return math.inf, int(self.rows["iteration"][0])
-        f = float(self.rows["objective"][reached[-1]])
-        return (f if math.isfinite(f) else math.inf), int(self.rows["iteration"][reached[-1]])
+        last = reached[-1] if reached.size else 0
+        record = {name: column[last] for name, column in self.rows.items()}
+        f = float(record["objective"]) if reached.size else math.inf
+        known = {"objective": f if math.isfinite(f) else math.inf, "iteration": int(record["iteration"])}
+        return record | known if reached.size else known

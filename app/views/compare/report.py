@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 from bokeh.util.paths import bokehjs_path
 from jinja2 import Template
 
-from solverscope.app import theme
+from solverscope.app import ui
 
 TEMPLATE = Template("""<!doctype html>
 <html lang="en">
@@ -55,7 +55,7 @@ def report(title: str, sections: Sequence[Section]) -> str:
     ground, ink = "#ffffff", "#222222"
     if drawn:  # the colours of the page, which is light or dark
         ground, ink = drawn[0].border_fill_color, drawn[0].xaxis[0].axis_label_text_color
-    words = {"script": script, "style": theme.asset("report.css"), "ground": ground, "ink": ink}
+    words = {"script": script, "style": ui.asset("report.css"), "ground": ground, "ink": ink}
     words["sections"] = [(one, drawn.index(one.figure) if one.figure else 0) for one in sections]
     if not drawn:
         return TEMPLATE.render(title=title, **words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import panel as pn
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.feed import Records, known, latest
 from solverscope.app.views.base.plot import Plots, RunPlot
 from solverscope.app.views.base.run_events import returns
@@ -26,8 +26,10 @@ class Members(RunPlot):
 
 
 class Cost(RunPlot):
-    """CPU seconds that looks at weights have taken up to each iterate, without the gradient on the working
-    set, which a step needs whatever the rule; known of solvers that are given a rule."""
+    """CPU seconds spent on tests of the weights up to each iterate, known of solvers that are given a rule.
+
+    The gradient on the working set is not counted: a step needs it whatever the rule.
+    """
 
     id = "rule-cost"
     title = "Cost of the tests"
@@ -55,7 +57,7 @@ class Mistakes(RunPlot):
 
 
 class Gap(Convergence):
-    """The relative gap beside them."""
+    """The relative gap of the same runs."""
 
     id = "rule-gap"
 
@@ -64,9 +66,11 @@ class Gap(Convergence):
 
 
 class RuleRace(Plots):
-    """Four plots of all runs over time or iterations: how many weights are in the working set, what looking
-    at them has cost, how many guesses were wrong, and how far f is from f*. Solvers that work on all weights
-    stand beside those that have a rule."""
+    """Four plots of all runs over time or iterations, to compare the rules for their working sets.
+
+    They show the size of the working set, the cost of the tests, the number of wrong guesses, and how far f
+    is from f*. Solvers that work on all weights are drawn together with those that have a rule.
+    """
 
     id = "rules"
     title = "Rules"
@@ -78,4 +82,4 @@ class RuleRace(Plots):
     def build(self) -> None:
         (first,) = self.plots(Members, height=200)
         self.plots(Cost, Mistakes, Gap, height=200, beside=first)
-        self._body.append(theme.column(*self.parts, kind="plots"))
+        self._body.append(ui.column(*self.parts, kind="plots"))

@@ -7,24 +7,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from solverscope.app import looks, theme
-from solverscope.app.settings import words
+from solverscope.app.settings import wording
+from solverscope.app.settings.columns import SUMMARY_TABLE, TABLE_GAPS, page_text, page_title, seconds_column
+from solverscope.app.ui import run_styles
 from solverscope.app.views.base.exports import CopyButtons, Value
 from solverscope.app.views.base.sorted_table import SortedTable
 from solverscope.app.views.base.view import View
-from solverscope.solvers import FIELDS, Trace, relative_gap, segments
-from solverscope.solvers.runs.trace import plain
+from solverscope.solvers import Trace, relative_gap, segments
+from solverscope.solvers.traces.trace import plain
 
-GAPS = (1e-2, 1e-4, 1e-6)
-#: Fields of the newest record, and digits shown of each.
-COLUMNS = {"objective": 8, "violation": 3, "dual_gap": 3, "nnz": 4}
-COLUMNS |= {"iteration": 4, "passes": 4, "cpu_seconds": 4}
 #: Fields that are known best once a run has ended.
 AT_THE_END = ("violation", "dual_gap")
-HEADS = [
-    *("run", "status", "λ", *(FIELDS[name].title for name in COLUMNS)),
-    *(f"CPU to a gap of {theme.number(gap)}" for gap in GAPS),
-]
+SUMMARY_HEADS = [page_title(name, column) for name, column in SUMMARY_TABLE.items()]
 
 
 class Table(View):
@@ -42,8 +36,8 @@ class Table(View):
 
     def draw(self) -> None:
         rows = [cells(trace) for trace in self.traces if len(trace)]
-        self.table.show(HEADS, [[text for _, text in row] for row in rows])
-        self._copy.show(HEADS, [[value for value, _ in row] for row in rows])
+        self.table.show(SUMMARY_HEADS, [[text for _, text in row] for row in rows])
+        self._copy.show(SUMMARY_HEADS, [[value for value, _ in row] for row in rows])
 
 
 def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -57,27 +51,25 @@ def _line(tag: str, cells: Sequence[str]) -> str:
 
 
 def cells(trace: Trace) -> list[tuple[Value, str]]:
-    """Return the row of a run, below ``HEADS``: each value, None where it is not known, and how it is
+    """Return the row of a run, below ``SUMMARY_HEADS``: each value, None where it is not known, and how it is
     written. λ that was changed on the way is a text."""
     info = trace.info
     record = dict(trace.last)
     if trace.result:
         record |= {name: trace.result.get(name) for name in AT_THE_END}
-    known = plain({name: record[name] for name in COLUMNS})
-    label = f"{info.label} ({said})" if (said := kind(trace)) else info.label
-    lam = words.of_lam(info.problem, info.lams) if info.lams else info.problem.get("lam")
-    status, times = words.of_ending(trace.status, trace.result), [seconds_to(trace, gap) for gap in GAPS]
-    return [
-        *((label, label), (status, status)),
-        (lam, lam if isinstance(lam, str) else theme.number(lam, 6)),
-        *((value, theme.cell(FIELDS[name], value, COLUMNS[name])) for name, value in known.items()),
-        *((value, theme.seconds(value)) for value in times),
-    ]
+    known = plain({name: record[name] for name in SUMMARY_TABLE if name in record})
+    known |= {
+        "label": f"{info.label} ({said})" if (said := kind(trace)) else info.label,
+        "status": wording.of_ending(trace.status, trace.result),
+        "lam": wording.of_lam(info.problem, info.lams) if info.lams else info.problem.get("lam"),
+        **{seconds_column(gap): seconds_to(trace, gap) for gap in TABLE_GAPS},
+    }
+    return [(known[name], page_text(name, column, known[name])) for name, column in SUMMARY_TABLE.items()]
 
 
 def kind(trace: Trace) -> str:
-    """Tell a ghost and a branch from other runs, in a word each; empty for these."""
-    kinds = {"ghost": looks.look(trace).ghost, "branch": trace.info.origin is not None}
+    """Return "ghost" and "branch" as far as a run is one; empty for other runs."""
+    kinds = {"ghost": run_styles.style_of(trace).ghost, "branch": trace.info.origin is not None}
     return ", ".join(word for word, one in kinds.items() if one)
 
 

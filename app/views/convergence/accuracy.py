@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from solverscope.app.views.base.feed import POINTS, Feed, Records, latest
+from solverscope.app.views.base.feed import CURVE_POINTS, RecordFeed, Records, latest
 from solverscope.app.views.base.plot import RunPlot
 from solverscope.solvers import LOSSES, Problem, Solver, Trace
 
@@ -16,11 +16,12 @@ SPAN = 0.1
 
 
 class Accuracy(RunPlot):
-    """The loss's metric on the test part, drawn where it was measured after the start (it may take at most
-    2 % of a run's time). The cursor shows the last value measured up to its iteration."""
+    """The loss's metric on the test part, drawn at the iterates after the start where it was measured.
+    Measuring takes at most 2 % of a run's time. The cursor shows the last value measured up to its
+    iteration."""
 
     id = "accuracy"
-    title = "Test accuracy"
+    title = "Test metric"
     hint = "Run a solver on data with a test part to see its test metric."
     default_scale = "linear"
     dots: ClassVar = {"size": 5}
@@ -40,9 +41,9 @@ class Accuracy(RunPlot):
     @property
     def y_label(self) -> str:
         metrics = dict.fromkeys(name for trace in self.traces if (name := metric_name(trace)))
-        return f"{', '.join(metrics) or 'accuracy'}  ·  on the test part"
+        return f"{', '.join(metrics) or 'metric'}  ·  on the test part"
 
-    def send(self, feed: Feed, trace: Trace) -> None:
+    def send(self, feed: RecordFeed, trace: Trace) -> None:
         rows, _, _ = trace.since(None)
         newest = rows["iteration"][-1] if len(rows["iteration"]) else -1
         # not w = 0, whose guesses would stretch the axis; and a run that goes on may have measured iterates
@@ -50,7 +51,7 @@ class Accuracy(RunPlot):
         measured = [(k, value) for k, _, value in list(trace.test_metric) if 0 < k <= newest]
 
         def columns() -> Records:
-            at, y = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2).T
+            at, y = np.array(measured[:: max(len(measured) // CURVE_POINTS, 1)]).reshape(-1, 2).T
             return {"x": np.interp(at, rows["iteration"], self.across(rows)), "iteration": at, "y": y}
 
         if measured:

@@ -8,18 +8,18 @@ import numpy as np
 import panel as pn
 import param
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.feed import Records, known
 from solverscope.app.views.base.help import EQUATIONS, HERE, RUN, Help, Mark
 from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
 from solverscope.solvers import FIELDS, Trace
 
 #: Fields that have plots of their own, the last ones in the menu.
-ELSEWHERE = ("objective", "nnz", "nnz_rows", "working_set", *X_AXES, "epoch")
+FIELDS_WITH_PLOTS = ("objective", "nnz", "nnz_rows", "working_set", *X_AXES, "epoch")
 #: Fields that can be chosen here.
 NUMBERS = {
     name: FIELDS[name]
-    for name in (*(name for name in FIELDS if name not in ELSEWHERE), *ELSEWHERE)
+    for name in (*(name for name in FIELDS if name not in FIELDS_WITH_PLOTS), *FIELDS_WITH_PLOTS)
     if FIELDS[name].numeric
 }
 #: Of fields that are what their names say.
@@ -31,8 +31,8 @@ SELDOM = 0.5
 
 class Record(RunPlot):
     """One field of the record, chosen from a menu; counts on a linear axis, the rest on a logarithmic one. A
-    field that is seldom known (the violation of a solver that shrinks: only where it looks at all weights) is
-    drawn as dots joined by lines."""
+    field that is seldom known is drawn as dots joined by lines: a solver that shrinks knows its violation
+    only when it tests all weights."""
 
     id = "record"
     title = "Record"
@@ -62,7 +62,7 @@ class Record(RunPlot):
         about = FIELDS[self.field]
         equation, source = EQUATIONS.get(self.field, ANY)
         return Help(
-            theme.capital(about.title),
+            ui.capital(about.title),
             f"The {about.label} of each iterate, for every run. A field that few iterates have is drawn as "
             "dots.",
             equation,
@@ -72,7 +72,7 @@ class Record(RunPlot):
 
     @property
     def heading(self) -> str:
-        return "Record" if self.choose else theme.capital(FIELDS[self.field].axis)
+        return "Record" if self.choose else ui.capital(FIELDS[self.field].axis)
 
     @property
     def y_label(self) -> str:
@@ -83,7 +83,7 @@ class Record(RunPlot):
         return FIELDS[self.field].label
 
     def key(self, trace: Trace) -> object:
-        """Tell whether the field is seldom known."""
+        """Return whether the field is seldom known."""
         values = known(trace.column(self.field))
         return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
 

@@ -12,14 +12,14 @@ import panel as pn
 import param
 from bokeh.models import ColumnDataSource
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.feed import Records, known, latest
 from solverscope.app.views.base.phases import turns
 from solverscope.app.views.base.plot import RunPlot, menu
 from solverscope.app.views.convergence.identification import Aways, nearest
 from solverscope.solvers import SUPPORT, Segment, Trace, segments
 
-MEASURES = {
+OBJECTIVE_MEASURES = {
     "relative": ("Relative gap", "(f − {ref}) / |{ref}|"),
     "absolute": ("Absolute gap", "f − {ref}"),
     "objective": ("Objective", "f"),
@@ -35,28 +35,30 @@ PLUNGES = "\nthe leader seems to plunge"
 
 
 class Convergence(RunPlot):
-    """f, f - f* or (f - f*)/|f*| of every run, where f* is what the traces of its problem say, else the best
-    value any of them has reached, whose newest point is then not drawn; of a run whose λ was changed f* is
-    that of the λ in force. A square marks where a run goes over from one phase to the next, if its solver
-    has phases.
+    """f, f - f* or (f - f*)/|f*| of every run, or the distance of its weights from the optimum.
 
-    Or the distance of w from w*, or how many weights are zero in one of the two alone: w* are the last
+    f* is what the traces of the problem say, else the best value any of them has reached, whose newest point
+    is then not drawn. For a run whose λ was changed, f* is that of the λ in force. A square marks where a run
+    goes over from one phase to the next, if its solver has phases.
+
+    The distance is that of w from w*, or how many weights are zero in one of the two alone. w* are the last
     weights of the run that came nearest to the optimum of the same problem. A diamond marks from where on a
     run has the support of w*. There is no other optimum where there is a ridge, nor of λ‖w‖₁ with features in
-    general position (Tibshirani, EJS 2013)."""
+    general position (Tibshirani, EJS 2013).
+    """
 
     id = "convergence"
     title = "Distance to f*"
     probes = (SUPPORT,)
 
-    measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
+    measure: str = param.Selector(default="relative", objects=list(OBJECTIVE_MEASURES), doc="what is drawn")
 
     axes = (*RunPlot.axes, "measure")
     #: What the menu offers.
-    measures: ClassVar[Sequence[str]] = tuple(MEASURES)
+    measures: ClassVar[Sequence[str]] = tuple(OBJECTIVE_MEASURES)
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        names = {MEASURES[key][0]: key for key in self.measures}
+        names = {OBJECTIVE_MEASURES[key][0]: key for key in self.measures}
         return [
             menu("Show", self.param.measure, names),
             self.scale_menu(),
@@ -64,8 +66,11 @@ class Convergence(RunPlot):
         ]
 
     def references(self, trace: Trace) -> list[tuple[int, float, bool]]:
-        """Return, for each stretch of a run at one λ, its first iteration with f* of its problem and True, or
-        with the best objective so far and False."""
+        """Return, for each stretch of a run at one λ, its first iteration, a reference value and whether it
+        is f*.
+
+        The value is f* of the stretch's problem if it is known, else the best objective so far.
+        """
         return [(segment.first, *self._reference(trace, segment)) for segment in segments(trace)]
 
     def _alike(self, trace: Trace, segment: Segment) -> list[tuple[Trace, Segment]]:
@@ -94,17 +99,18 @@ class Convergence(RunPlot):
 
     @property
     def unbounded(self) -> bool:
-        """Tell whether a run found that there is no optimum to measure a distance from."""
+        """Return whether a run found that there is no optimum to measure a distance from."""
         return any(t.status == "unbounded" for t in self.traces)
 
     @property
     def y_label(self) -> str:
         if self.measure in OF_WEIGHTS:
-            return MEASURES[self.measure][1]
+            return OBJECTIVE_MEASURES[self.measure][1]
         unknown = (self._known_star(t, s) is None for t in self.traces if len(t) for s in segments(t))
         if not any(unknown):
-            return MEASURES[self.measure][1].format(ref="f*")
-        label = MEASURES[self.measure][1].format(ref="best so far").replace(" / ", "\n/ ")  # too long for one
+            return OBJECTIVE_MEASURES[self.measure][1].format(ref="f*")
+        label = OBJECTIVE_MEASURES[self.measure][1].format(ref="best so far")
+        label = label.replace(" / ", "\n/ ")  # too long for one
         return label if self.measure == "objective" else f"{label}{PLUNGES}"
 
     @property
@@ -113,11 +119,11 @@ class Convergence(RunPlot):
 
     def backdrop(self) -> None:
         self._aways = Aways()
-        self._turns = theme.source("x", "y", "color")
+        self._turns = ui.source("x", "y", "color")
         looks = {"marker": "square", "size": 8, "line_width": 1.5, "line_color": "color", "fill_alpha": 0.0}
         self.figure.scatter("x", "y", source=self._turns, level="overlay", **looks)
-        self._found = theme.source("x", "y", "color")
-        theme.diamonds(self.figure, self._found, "x", "y", color="color", fill_alpha=1.0)
+        self._found = ui.source("x", "y", "color")
+        ui.diamonds(self.figure, self._found, "x", "y", color="color", fill_alpha=1.0)
 
     def draw(self) -> None:
         if self.unbounded and self.measure != "objective":

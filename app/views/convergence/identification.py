@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from solverscope.app.views.convergence.rate import NEAR, same_end
+from solverscope.app.views.convergence.rate import RELIABLE_STEPS, same_end
 from solverscope.solvers import SUPPORT, Trace, segments
 from solverscope.solvers.probes.probe import Seen
 
@@ -27,8 +27,11 @@ class Aways:
         self._known = WeakKeyDictionary()
 
     def of(self, trace: Trace, best: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return iterations, ‖w - w*‖/‖w*‖ there, nan where w* is not known well enough to tell, and how many
-        weights are zero in one of w and w* alone. w* is that of the λ to which the run has come."""
+        """Return iterations, ‖w - w*‖/‖w*‖ there, and how many weights are zero in one of w and w* alone.
+
+        The distance is nan if w* is not known well enough to compute it. w* is that of the λ to which the run
+        has come.
+        """
         (_, before), (_, star) = _seen(best)[-2:]
         of, known = self._known.get(trace, (None, {}))
         if of is None or of() is not best:
@@ -42,7 +45,7 @@ class Aways:
                 known[k] = _distance(one, star), _difference(one, star)
             found.append((k, *known[k]))
         at, distances, differences = np.array(found, dtype=float).reshape(-1, 3).T
-        sure, length = NEAR * _distance(before, star), float(np.linalg.norm(star["values"]))
+        sure, length = RELIABLE_STEPS * _distance(before, star), float(np.linalg.norm(star["values"]))
         relative = np.where(distances > sure, distances, np.nan) / (length or 1.0)
         return at, relative, differences
 
@@ -64,7 +67,7 @@ def _known(violation: float | None) -> float:
 
 
 def _difference(one: Seen, other: Seen) -> int:
-    """Count the weights that are not zero in one of two alone."""
+    """Count the weights that are nonzero in exactly one of the two."""
     return int(np.setxor1d(one["indices"], other["indices"], assume_unique=True).size)
 
 

@@ -9,24 +9,24 @@ import pandas as pd
 import param
 from bokeh.models import HoverTool
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.feed import Records
 from solverscope.app.views.base.phases import spans
 from solverscope.app.views.base.plot import menu
 from solverscope.app.views.base.view import View
 from solverscope.app.views.compare.summary import as_html
 
-ORDERS = {"in time order": "time", "totals": "sum"}
+PART_ORDERS = {"in time order": "time", "totals": "sum"}
 #: Parts of a bar, at most: of more, those that are alike are added up.
-MOST = 400
+MAX_BAR_PARTS = 400
 #: Columns of the table, at most.
-COLUMNS = 8
+MAX_TABLE_COLUMNS = 8
 #: Pixels of the figure with no bars, and of a bar.
-FRAME, BAR = 64, 28
+FRAME_HEIGHT, BAR_HEIGHT = 64, 28
 #: Epochs in turn.
-TURNS = (f"{theme.COLORS[5]}cc", f"{theme.COLORS[5]}55")
+TURNS = (f"{ui.COLORS[5]}cc", f"{ui.COLORS[5]}55")
 #: Names of parts that are no phases, and their colour.
-PLAIN, OTHER = ("iterations", "other"), f"{theme.GREY}66"
+NO_PHASES, NO_PHASE_COLOR = ("iterations", "other"), f"{ui.GREY}66"
 BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "iterations")
 
 
@@ -41,15 +41,19 @@ class PhaseTimes(View):
     hint = "Run a solver with phases or epochs (such as prox-qn) to see where its time goes."
     every = 5
 
-    order: str = param.Selector(default="time", objects=list(ORDERS.values()), doc="how parts stand in a bar")
+    order: str = param.Selector(
+        default="time", objects=list(PART_ORDERS.values()), doc="how parts stand in a bar"
+    )
 
     def build(self) -> None:
-        self._bars = theme.source(*BARS)
-        plot = self.figure = theme.plot(self.id, x_label="CPU time of the run (s)", y_label="", height=FRAME)
+        self._bars = ui.source(*BARS)
+        plot = self.figure = ui.plot(
+            self.id, x_label="CPU time of the run (s)", y_label="", height=FRAME_HEIGHT
+        )
         plot.x_range.start, plot.y_range.flipped = 0, True
         plot.ygrid.visible = False
         plot.min_border_left = 120
-        theme.name_ticks(plot.yaxis[0], {})
+        ui.name_ticks(plot.yaxis[0], {})
         drawn = plot.hbar(
             "y",
             left="left",
@@ -63,13 +67,13 @@ class PhaseTimes(View):
         tips = [("run", "@run"), ("part", "@part"), ("CPU", "@seconds{0.[000]} s (@share{0.[0] %})")]
         tips.append(("iterations", "@iterations"))
         plot.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
-        self._legend, self._table = theme.html(), theme.html(styles={"overflow-x": "auto"})
-        head = theme.html("<h2>Where the time goes</h2>")
-        row = [head, self._legend, menu("Parts", self.param.order, ORDERS, width=150)]
+        self._legend, self._table = ui.html(), ui.html(styles={"overflow-x": "auto"})
+        head = ui.html("<h2>Where the time goes</h2>")
+        row = [head, self._legend, menu("Parts", self.param.order, PART_ORDERS, width=150)]
         self._body.extend(
             [
-                theme.column(*row, kind="line"),
-                theme.pane(plot),
+                ui.column(*row, kind="line"),
+                ui.pane(plot),
                 self._table,
             ]
         )
@@ -83,8 +87,8 @@ class PhaseTimes(View):
         runs = {trace.info.label: parts(rows) for trace, rows, _ in read}
         colors = palette(name for run in runs.values() for name in run["part"])
         self._bars.data = bars(runs, colors, added_up=self.order == "sum")
-        theme.name_ticks(self.figure.yaxis[0], dict(enumerate(runs)))
-        self._legend.object = theme.marks(("■", color[:7], name) for name, color in legend(colors).items())
+        ui.name_ticks(self.figure.yaxis[0], dict(enumerate(runs)))
+        self._legend.object = ui.mark_legend(("■", color[:7], name) for name, color in legend(colors).items())
         self._table.object = table(runs)
 
 
@@ -93,11 +97,11 @@ def parts(rows: Records) -> pd.DataFrame:
     called, its CPU seconds and its iterations."""
     phases, epochs = spans(rows), rows["epoch"]
     if len({span.phase for span in phases}) > 1:
-        names = np.full(len(epochs), PLAIN[1], dtype=object)
+        names = np.full(len(epochs), NO_PHASES[1], dtype=object)
         for span in phases:
             names[span.first : span.last + 1] = span.phase
     else:
-        plain = phases[0].phase if phases else PLAIN[0]
+        plain = phases[0].phase if phases else NO_PHASES[0]
         names = np.array([f"epoch {k}" if k >= 0 else plain for k in epochs.tolist()], dtype=object)
     new = np.append(False, (names[1:] != names[:-1]) | (epochs[1:] != epochs[:-1]))
     seconds = np.diff(rows["cpu_seconds"], prepend=0.0)
@@ -112,12 +116,12 @@ def sums(run: pd.DataFrame) -> pd.DataFrame:
 
 
 def palette(names: Iterable[str]) -> dict[str, str]:
-    """Give each phase a colour, epochs two in turn, and grey to the rest."""
+    """Choose a colour for each phase: epochs alternate between two, the rest is grey."""
     names = dict.fromkeys(names)
-    phases = [name for name in names if _epoch(name) is None and name not in PLAIN]
-    colors = {name: theme.COLORS[k % len(theme.COLORS)] for k, name in enumerate(phases)}
+    phases = [name for name in names if _epoch(name) is None and name not in NO_PHASES]
+    colors = {name: ui.COLORS[k % len(ui.COLORS)] for k, name in enumerate(phases)}
     epochs = {name: TURNS[k % 2] for name in names if (k := _epoch(name)) is not None}
-    return colors | epochs | {name: OTHER for name in names if name in PLAIN}
+    return colors | epochs | {name: NO_PHASE_COLOR for name in names if name in NO_PHASES}
 
 
 def _epoch(name: str) -> int | None:
@@ -126,7 +130,7 @@ def _epoch(name: str) -> int | None:
 
 
 def legend(colors: Mapping[str, str]) -> dict[str, str]:
-    """Return what the colours mean: all epochs in a word."""
+    """Return the legend, the colour of each name; one entry stands for all epochs."""
     found = {name: color for name, color in colors.items() if _epoch(name) is None}
     return ({"epochs, alternating": TURNS[0]} if len(colors) > len(found) else {}) | found
 
@@ -137,7 +141,7 @@ def bars(
     """Return the columns of the bars, a run a line from above."""
     lines = []
     for line, (label, run) in enumerate(runs.items()):
-        shown = sums(run) if added_up or len(run) > MOST else run
+        shown = sums(run) if added_up or len(run) > MAX_BAR_PARTS else run
         right = shown["seconds"].cumsum()
         share = shown["seconds"] / (right.iloc[-1] or 1.0)
         more = {"y": line, "run": label, "right": right, "left": right - shown["seconds"], "share": share}
@@ -150,18 +154,18 @@ def table(runs: Mapping[str, pd.DataFrame]) -> str:
     """Return the sums as a table, HTML: seconds and share of each part, a run a line."""
     added = [sums(run).set_index("part")["seconds"].rename(label) for label, run in runs.items()]
     seconds = pd.concat(added, axis=1, sort=False).T
-    kept = seconds.shape[1] if seconds.shape[1] <= COLUMNS + 1 else COLUMNS
+    kept = seconds.shape[1] if seconds.shape[1] <= MAX_TABLE_COLUMNS + 1 else MAX_TABLE_COLUMNS
     shown = seconds.iloc[:, :kept]
     if more := seconds.shape[1] - kept:
         shown = shown.assign(**{f"{more} more": seconds.iloc[:, kept:].sum(axis=1, min_count=1)})
     lines = []
     for (label, cells), total in zip(shown.iterrows(), seconds.sum(axis=1), strict=True):
-        lines.append([label, *(_cell(one, total) for one in cells), theme.seconds(total)])
+        lines.append([label, *(_cell(one, total) for one in cells), ui.seconds(total)])
     return as_html(["run", *shown.columns, "all"], lines)
 
 
 def _cell(seconds: float, total: float) -> str:
     if np.isnan(seconds):
         return "–"
-    share = f" · {theme.number(100.0 * seconds / total, 2)} %" if total > 0.0 else ""
-    return f"{theme.number(seconds, 2)} s{share}"
+    share = f" · {ui.number(100.0 * seconds / total, 2)} %" if total > 0.0 else ""
+    return f"{ui.number(seconds, 2)} s{share}"

@@ -13,7 +13,7 @@ from solverscope.app.views.base.feed import Records
 from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
 from solverscope.solvers import SCORES, Trace, segments
 
-MEASURES = {
+DISTANCE_MEASURES = {
     "objective": ("Objective", "(f₊ − f*) / (f − f*)"),
     "scores": ("Scores", "‖z₊ − z*‖ / ‖z − z*‖"),
 }
@@ -21,19 +21,19 @@ MEASURES = {
 ROUNDING = 1e-12
 #: Distance of the scores from z*, in units of the last step of the run that z* is from, below which a ratio
 #: tells more of how far that step still was from the optimum.
-NEAR = 100.0
+RELIABLE_STEPS = 100.0
 #: The same in units of ‖z*‖: below some √ε the objective no longer tells one z from another.
-FLAT = 1e-7
+RELIABLE_SHARE = 1e-7
 
 
 class Rate(RunPlot):
     """Ratio of the distances from the optimum after and before each iteration: a constant below 1 is linear
     convergence, a fall to 0 superlinear. Filled dots are unit steps.
 
-    Distances are those of the objective from f*, or of the scores z = Aw from z*, the last scores of the run
-    that came nearest to the optimum of the same problem (``scores`` probe; w itself may move where the loss
-    is flat). There is no ratio where the iteration before was not recorded, nor where the optimum is not
-    known well enough.
+    Distances are those of the objective from f*, or of the scores z = Aw from z* (``scores`` probe; w itself
+    may move where the loss is flat). z* are the last scores of the run that came nearest to the optimum of
+    the same problem. There is no ratio where the iteration before was not recorded, nor where the optimum is
+    not known well enough.
     """
 
     id = "rate"
@@ -44,16 +44,19 @@ class Rate(RunPlot):
     probes = (SCORES,)
 
     x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
-    measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")
+    measure: str = param.Selector(
+        default="objective", objects=list(DISTANCE_MEASURES), doc="what the distance is of"
+    )
 
     axes = (*RunPlot.axes, "measure")
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        return [menu("Distance of", self.param.measure, {name: key for key, (name, _) in MEASURES.items()})]
+        names = {name: key for key, (name, _) in DISTANCE_MEASURES.items()}
+        return [menu("Distance of", self.param.measure, names)]
 
     @property
     def y_label(self) -> str:
-        return MEASURES[self.measure][1]
+        return DISTANCE_MEASURES[self.measure][1]
 
     def hover(self) -> list[tuple[str, str]]:
         return [*super().hover(), ("unit step", "unit")]
@@ -89,14 +92,14 @@ class Rate(RunPlot):
         return {"y": self.drawable(y), "unit": (rows["step"] == 1.0).astype(float)}
 
     def _above(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """Return iterations, and f - f* there; nan where it is rounding."""
+        """Return iterations, and f - f* there; differences of the size of rounding are nan."""
         rows, _, _ = trace.since(None)
         f_star = trace.info.along(rows["iteration"], "f_star")
         away = rows["objective"] - f_star
         return rows["iteration"], np.where(away > ROUNDING * np.abs(f_star), away, np.nan)
 
     def _scores_away(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """Return iterations, and ‖z - z*‖ there; nan where z* is not known well enough."""
+        """Return iterations, and ‖z - z*‖ there; distances are nan if z* is not known well enough."""
         best = self._optimum(trace)
         if best is None:
             return np.empty(0), np.empty(0)
@@ -105,12 +108,15 @@ class Rate(RunPlot):
         scored = [(k, z) for k, z in _scored(trace) if k >= first]
         at = np.array([k for k, _ in scored])
         away = np.array([np.linalg.norm(z - star) for _, z in scored])
-        sure = max(NEAR * float(np.linalg.norm(star - before)), FLAT * float(np.linalg.norm(star)))
+        sure = max(
+            RELIABLE_STEPS * float(np.linalg.norm(star - before)),
+            RELIABLE_SHARE * float(np.linalg.norm(star)),
+        )
         return at, np.where(away > sure, away, np.nan)
 
 
 def same_end(a: Trace, b: Trace) -> bool:
-    """Tell whether two runs have the same optimum at the λ that they have come to."""
+    """Return whether two runs have the same optimum at their last λ."""
     keys = [segments(trace)[-1].key for trace in (a, b)]
     return a is b or (keys[0] is not None and keys[0] == keys[1])
 

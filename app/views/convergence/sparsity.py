@@ -6,7 +6,8 @@ import numpy as np
 import panel as pn
 import param
 
-from solverscope.app import looks, theme
+from solverscope.app import ui
+from solverscope.app.ui import run_styles
 from solverscope.app.views.base.feed import Records, known, shaded
 from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
 from solverscope.app.views.base.run_events import begins, returns
@@ -14,44 +15,44 @@ from solverscope.app.views.base.states import kind_of
 from solverscope.solvers import ACTIVE, FIELDS, Trace
 
 #: What can be counted: field of the record, name in the menu, label.
-COUNTS = {name: (theme.capital(FIELDS[name].title), FIELDS[name].label) for name in ("nnz", "nnz_rows")}
+COUNTED_FIELDS = {name: (ui.capital(FIELDS[name].title), FIELDS[name].label) for name in ("nnz", "nnz_rows")}
 
 
 class Sparsity(RunPlot):
     """Non-zero weights of every run as its line, the working set as a thin line above it. Of the run under
-    the cursor the epochs are shaded in turn; where one begins with a look at all weights a thin line goes up
-    to their number, and a diamond marks where weights returned that shrinking had missed."""
+    the cursor the epochs are shaded in turn. A thin line up to the number of all weights marks an epoch that
+    begins with a test of them. A diamond marks where weights returned that shrinking had missed."""
 
     id = "sparsity"
     title = "Non-zeros and working set"
     thin = ("working_set", "working set")
 
-    count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")
+    count: str = param.Selector(default="nnz", objects=list(COUNTED_FIELDS), doc="what is counted")
 
     axes = (*RunPlot.axes, "count")
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        return [menu("Count", self.param.count, {name: key for key, (name, _) in COUNTS.items()})]
+        return [menu("Count", self.param.count, {name: key for key, (name, _) in COUNTED_FIELDS.items()})]
 
     @property
     def y_label(self) -> str:
         seen = [trace for trace in self.traces if trace.probes.last(ACTIVE.name, 0) is not None]
         kinds = dict.fromkeys(kind_of(trace).many for trace in seen) or {"weights": None}
         of = "" if list(kinds) == ["weights"] else f" of {' or '.join(kinds)}"
-        return f"{COUNTS[self.count][1]}  ·  working set{of}: thin"
+        return f"{COUNTED_FIELDS[self.count][1]}  ·  working set{of}: thin"
 
     @property
     def y_name(self) -> str:
-        return COUNTS[self.count][1]
+        return COUNTED_FIELDS[self.count][1]
 
     def backdrop(self) -> None:
-        self._bands = theme.source("x0", "x1")
-        self._returns = theme.source("x", "y", "n")
-        self._looks = theme.source("x", "low", "high", "color")
-        self.figure.vstrip("x0", "x1", source=self._bands, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
+        self._bands = ui.source("x0", "x1")
+        self._returns = ui.source("x", "y", "n")
+        self._looks = ui.source("x", "low", "high", "color")
+        self.figure.vstrip("x0", "x1", source=self._bands, color=ui.GREY, fill_alpha=0.13, line_alpha=0)
         self.figure.segment("x", "low", "x", "high", source=self._looks, color="color", alpha=0.7)
-        style = {"fill_alpha": 0, "line_width": 1.5, "color": theme.GREY}
-        theme.diamonds(self.figure, self._returns, "x", "y", **style)
+        style = {"fill_alpha": 0, "line_width": 1.5, "color": ui.GREY}
+        ui.diamonds(self.figure, self._returns, "x", "y", **style)
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {
@@ -79,8 +80,8 @@ class Sparsity(RunPlot):
             size = trace.info.problem.get("n_params", 0)
             left = begins(rows) & np.isfinite(rows["violation"]) & (rows["working_set"] < size)
             low = self.drawable(known(rows["working_set"]))[left]
-            color = looks.style(trace, self.traces.index(trace))[0]
+            color = run_styles.color_and_dash(trace, self.traces.index(trace))[0]
             tall = x[left], low, [size] * len(low), [color] * len(low)
-        theme.fill(self._bands, *bands)
-        theme.fill(self._returns, *back)
-        theme.fill(self._looks, *tall)
+        ui.fill(self._bands, *bands)
+        ui.fill(self._returns, *back)
+        ui.fill(self._looks, *tall)

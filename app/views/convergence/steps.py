@@ -1,15 +1,15 @@
-"""Steps and what they cost: the accepted step beside the trials it took."""
+"""Steps and what they cost: the accepted step, and the trials it took."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.plot import Plots
 from solverscope.app.views.convergence.any_field import Record
 
 
-class Steps(Plots):
+class StepsView(Plots):
     """Two plots side by side, on the same runs and cursor."""
 
     id = "steps"
@@ -18,4 +18,4 @@ class Steps(Plots):
     def build(self) -> None:
         kinds = [partial(Record, field=field, choose=False) for field in ("step", "ls_trials")]
         self.plots(*kinds, height=240)
-        self._body.append(theme.column(*self.parts, kind="plots"))
+        self._body.append(ui.column(*self.parts, kind="plots"))

@@ -8,18 +8,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import panel as pn
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.view import View
 from solverscope.solvers import FIELDS, SOLVERS, Pseudocode, Step, parameters, pseudocode
 from solverscope.solvers.runs.breakpoints import known
 
 #: Digits of numbers in a step.
-DIGITS = 4
+STEP_DIGITS = 4
 #: An index of one letter, as in V_A, or of several, as in t_{k+1}.
-INDEX, BRACED = re.compile(r"_([A-Za-z0-9*∞])(?![A-Za-z0-9])"), re.compile(r"_\{([^}]*)\}")
+LETTER_INDEX, BRACED_INDEX = re.compile(r"_([A-Za-z0-9*∞])(?![A-Za-z0-9])"), re.compile(r"_\{([^}]*)\}")
 
 
 class Algorithm(View):
@@ -31,8 +30,8 @@ class Algorithm(View):
     hint = "Run a solver to see its pseudocode here, with the numbers of the iterate under the cursor."
 
     def build(self) -> None:
-        css = theme.asset("html.css", "algorithm.css")
-        self._text = pn.pane.HTML("", stylesheets=[css], sizing_mode="stretch_width", margin=0)
+        css = ui.asset("html.css", "algorithm.css")
+        self._text = ui.TextPane("", stylesheets=[css], sizing_mode="stretch_width", margin=0)
         self._body.append(self._text)
 
     def has_content(self) -> bool:
@@ -49,7 +48,7 @@ class Algorithm(View):
 
     def _told(self) -> tuple[int, list[tuple[Step, bool, str]]] | None:
         """Return the iterate at the cursor, and each step with whether the iterate tells of it, and what it
-        says then; None where no iterate is recorded."""
+        says then; return None if no iterate is recorded."""
         rows, _, _ = self.chosen.since(None)
         if (row := self.cursor.row(rows)) is None:
             return None
@@ -61,7 +60,7 @@ class Algorithm(View):
     def tables(self) -> list[ShownTable]:
         if (found := self._told()) is None:
             return []
-        title = f"{self.chosen.info.label} at iterate {theme.number(found[0])}"
+        title = f"{self.chosen.info.label} at iterate {ui.number(found[0])}"
         return [ShownTable(title, ("step", "here"), [(step.text, said) for step, _, said in found[1]])]
 
     def draw(self) -> None:
@@ -72,7 +71,7 @@ class Algorithm(View):
         self.drew(iteration)
         label, source = html.escape(self.chosen.info.label), html.escape(self._algorithm.source)
         head = f"<h2>{label} <small>{source}</small></h2>"
-        at = f"highlighted: the steps of iterate {theme.number(iteration)}"
+        at = f"highlighted: the steps of iterate {ui.number(iteration)}"
         steps = "".join(line(*one) for one in told)
         self._text.object = f'{head}<p class="note">{at}</p><ol class="steps">{steps}</ol>'
 
@@ -92,11 +91,11 @@ def line(step: Step, told: bool, said: str) -> str:
 
 def typeset(text: str) -> str:
     """Write formulas of a plain text as HTML, with indices."""
-    return INDEX.sub(r"<sub>\1</sub>", BRACED.sub(r"<sub>\1</sub>", html.escape(text)))
+    return LETTER_INDEX.sub(r"<sub>\1</sub>", BRACED_INDEX.sub(r"<sub>\1</sub>", html.escape(text)))
 
 
 def written(value: Any) -> str:
     """Write the value of a field."""
     if isinstance(value, float):
-        return theme.number(int(value) if value.is_integer() else value, DIGITS)
+        return ui.number(int(value) if value.is_integer() else value, STEP_DIGITS)
     return str(value)

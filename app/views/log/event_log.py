@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
+from solverscope.app.ui.component import Component
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.run_events import run_events
 from solverscope.app.views.base.view import View
 
 #: Events listed, at most.
-MOST = 500
+MAX_EVENTS = 500
 
 
 class EventList(Component):
@@ -23,8 +23,8 @@ class EventList(Component):
     entries = param.List(default=[], doc="[iteration, kind, text] each, in their order")
     iteration = param.Integer(default=0, doc="the iteration under the cursor")
 
-    _esm = theme.asset("elements.js", "sorting.js", "events.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "events.css", "sorting.css")]
+    _esm = ui.script("tables.js", "events.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "events.css", "tables.css")]
 
 
 class EventLog(View):
@@ -37,7 +37,7 @@ class EventLog(View):
     every = 5
 
     def build(self) -> None:
-        self._title = theme.html(sizing_mode="stretch_width")
+        self._title = ui.html(sizing_mode="stretch_width")
         self._list = EventList(sizing_mode="stretch_width")
         self._list.on_message = self._pick
         self._body.extend([self._title, self._list])
@@ -60,11 +60,15 @@ class EventLog(View):
         return bool(self._found)
 
     def draw(self) -> None:
-        shown = self._found[-MOST:]
+        shown = self._found[-MAX_EVENTS:]
         self._list.entries = shown
         self._list.iteration = self.cursor.iteration
         self.drew(self.cursor.iteration)
-        of = f", the newest {MOST} of {theme.number(len(self._found))}" if len(self._found) > MOST else ""
+        of = (
+            f", the newest {MAX_EVENTS} of {ui.number(len(self._found))}"
+            if len(self._found) > MAX_EVENTS
+            else ""
+        )
         self._title.object = f"<h2>Events of {html.escape(self.chosen.info.label)}{of}</h2>"
 
     def tables(self) -> list[ShownTable]:

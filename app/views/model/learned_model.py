@@ -1,4 +1,4 @@
-"""What was learned: the model that the weights of an iterate make."""
+"""The model that the weights of an iterate make."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ import itertools
 from collections.abc import Mapping
 
 import numpy as np
-import panel as pn
 import scipy.sparse as sp
 
-from solverscope.app import ink, theme
+from solverscope.app import ui
+from solverscope.app.ui import thumbnails
 from solverscope.app.views.base.probe_view import ProbeView, Seen
-from solverscope.app.views.model.model_figures import Pictures, Transitions
+from solverscope.app.views.model.model_figures import Pictures, TransitionFigure
 from solverscope.solvers import LEARNED, Names
 from solverscope.solvers.problems.metrics.followed import Examples
 
 #: Outputs whose features are listed, at most, and features listed of each, for it and against it.
-OUTPUTS, FOR, AGAINST = 12, 6, 3
+MAX_LISTED_OUTPUTS, MAX_FEATURES_FOR, MAX_FEATURES_AGAINST = 12, 6, 3
 #: Features named of an example, and rows of it shown as pictures, at most.
-NAMED, PICTURES = 6, 14
+MAX_EXAMPLE_FEATURES, PICTURES = 6, 14
+#: Numeric targets shown of an example, at most.
+MAX_TARGETS = 3
 #: How the name of a feature begins that tells which word a token of a sequence is.
-WORD = "word="
+WORD_PREFIX = "word="
 
 
-class Model(ProbeView):
+class ModelView(ProbeView):
     """The model of the run under the cursor at its iterate: where features are pixels the weights of each
     output as a picture, with the strongest pairs of pixels as lines; else the features with the largest
     weights for and against each output; the transitions between labels; and what the model says of a few
-    examples, which no solver has seen if the data have a test part."""
+    examples, which no solver has seen if the data have a test part. Numeric targets are predicted as
+    numbers, next to those of the data."""
 
     id = "model"
     title = "Weights"
@@ -37,19 +40,19 @@ class Model(ProbeView):
     every = 2
 
     def build(self) -> None:
-        self._pictures, self._transitions = Pictures(self.id), Transitions(f"{self.id}-transitions")
-        sheet = [theme.asset("html.css", "model.css")]
+        self._pictures, self._transitions = Pictures(self.id), TransitionFigure(f"{self.id}-transitions")
+        sheet = [ui.asset("html.css", "model.css")]
         self._features, self._examples = (
-            pn.pane.HTML("", stylesheets=sheet, sizing_mode="stretch_width", margin=0) for _ in range(2)
+            ui.TextPane("", stylesheets=sheet, sizing_mode="stretch_width", margin=0) for _ in range(2)
         )
         self._places = {
-            "pictures": theme.column(theme.pane(self._pictures.figure), kind="broad"),
-            "features": theme.column(self._features, kind="broad"),
-            "transitions": theme.column(theme.pane(self._transitions.figure), kind="narrow"),
-            "examples": theme.column(self._examples, kind="narrow"),
+            "pictures": ui.column(ui.pane(self._pictures.figure), kind="broad"),
+            "features": ui.column(self._features, kind="broad"),
+            "transitions": ui.column(ui.pane(self._transitions.figure), kind="narrow"),
+            "examples": ui.column(self._examples, kind="narrow"),
         }
-        self._across = theme.column(kind="across")
-        self._head.append(theme.html(f"<h2>{self.title}</h2>"))
+        self._across = ui.column(kind="across")
+        self._head.append(ui.html(f"<h2>{self.title}</h2>"))
         self._body.append(self._across)
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
@@ -68,7 +71,8 @@ class Model(ProbeView):
             self._pictures.show(seen["pixels"], features, of, values, trace.names)
             shown.insert(0, "pictures")
         else:
-            self._features.object = listed(features, of, values, trace.names, outputs)
+            numeric = seen["predicted"].dtype.kind == "f"
+            self._features.object = listed(features, of, values, trace.names, outputs, numeric=numeric)
             shown.insert(0, "features")
         if trace.problem is not None:
             looked_at = dict.fromkeys(features.tolist(), 0.0)
@@ -82,30 +86,46 @@ class Model(ProbeView):
             self._across.objects = places
 
 
-def listed(features: np.ndarray, of: np.ndarray, values: np.ndarray, names: Names, outputs: int) -> str:
-    """Return the features with the largest weights for and against each output as HTML. Entry k says that
-    feature ``features[k]`` has the weight ``values[k]`` for output ``of[k]``."""
+def listed(
+    features: np.ndarray,
+    of: np.ndarray,
+    values: np.ndarray,
+    names: Names,
+    outputs: int,
+    *,
+    numeric: bool = False,
+) -> str:
+    """Return the features with the largest weights for and against each output as HTML; ``numeric`` outputs
+    are raised and lowered. Entry k says that feature ``features[k]`` has the weight ``values[k]`` for output
+    ``of[k]``."""
     if not values.size:
         return '<p class="note">All weights are zero.</p>'
     strength = np.bincount(of, np.abs(values), outputs)
-    chosen = np.sort(np.argsort(-strength, kind="stable")[: min(OUTPUTS, np.count_nonzero(strength))])
+    chosen = np.sort(
+        np.argsort(-strength, kind="stable")[: min(MAX_LISTED_OUTPUTS, np.count_nonzero(strength))]
+    )
     largest = float(np.abs(values).max())
     sections = []
     for c in chosen:
         mine = np.flatnonzero(of == c)
         order = mine[np.argsort(-values[mine], kind="stable")]
-        best = [k for k in order[: FOR + (outputs == 1) * AGAINST] if values[k] > 0]
-        worst = [k for k in order[::-1][: AGAINST + (outputs == 1) * FOR] if values[k] < 0]
+        best = [k for k in order[: MAX_FEATURES_FOR + (outputs == 1) * MAX_FEATURES_AGAINST] if values[k] > 0]
+        worst = [
+            k
+            for k in order[::-1][: MAX_FEATURES_AGAINST + (outputs == 1) * MAX_FEATURES_FOR]
+            if values[k] < 0
+        ]
         lines = [_line(names.feature(int(features[k])), float(values[k]), largest) for k in (*best, *worst)]
         sections.append(
             f"<section><h3>{html.escape(names.output(int(c)))}</h3><ol>{''.join(lines)}</ol></section>"
         )
     left = np.count_nonzero(strength) - len(chosen)
-    more = f'<p class="note">{theme.number(left)} more outputs have weights.</p>' if left else ""
-    return (
-        '<p class="note">Features with the largest weights for (blue) and against (orange) each output.</p>'
-        f'<div class="classes">{"".join(sections)}</div>{more}'
-    )
+    more = f'<p class="note">{ui.number(left)} more outputs have weights.</p>' if left else ""
+    if numeric:
+        note = "Features with the largest weights above zero (blue) and below (orange), by target."
+    else:
+        note = "Features with the largest weights for (blue) and against (orange) each output."
+    return f'<p class="note">{note}</p><div class="classes">{"".join(sections)}</div>{more}'
 
 
 def _line(name: str, value: float, largest: float) -> str:
@@ -113,7 +133,7 @@ def _line(name: str, value: float, largest: float) -> str:
     name = html.escape(name)
     return (
         f'<li class="{kind}" style="--share:{share:.0f}%" title="{name}">'
-        f"<span>{name}</span><b>{theme.number(value, 3)}</b></li>"
+        f"<span>{name}</span><b>{ui.number(value, 3)}</b></li>"
     )
 
 
@@ -122,6 +142,14 @@ def predictions(
 ) -> str:
     """Return examples as HTML, each with the labels that the model of an iterate gives and, where these are
     wrong, with its own; ``sizes`` are the largest weights of features."""
+    part = "test part" if examples.held_out else "training part, as there is no test part"
+    at = ui.number(iteration)
+    if examples.loss.numeric:
+        return (
+            f'<p class="note">First examples of the {part}: targets, and what the model at iterate {at} '
+            "predicts.</p>"
+            f'<div class="examples">{_with_targets(examples, predicted, names, sizes)}</div>'
+        )
     ends, truths = np.cumsum(examples.lengths), examples.loss.truth
     figures, right = [], 0
     for end, length in zip(ends, examples.lengths, strict=True):
@@ -129,13 +157,30 @@ def predictions(
         truth, guess = ([_label(y, names) for y in labels[rows]] for labels in (truths, predicted))
         right += sum(a == b for a, b in zip(truth, guess, strict=True))
         figures.append(_example(examples.rows[rows], names, sizes, _labels_html(truth, guess)))
-    part = "test part" if examples.held_out else "training part, as there is no test part"
-    at, count = theme.number(iteration), f"{theme.number(right)} of {theme.number(int(ends[-1]))}"
+    count = f"{ui.number(right)} of {ui.number(int(ends[-1]))}"
     return (
         f'<p class="note">First examples of the {part}, labelled by the model at iterate {at}: '
         f"{count} right.</p>"
         f'<div class="examples">{"".join(figures)}</div>'
     )
+
+
+def _with_targets(examples: Examples, predicted: np.ndarray, names: Names, sizes: Mapping[int, float]) -> str:
+    """Return examples as HTML, each with its numeric targets and those predicted."""
+    figures = []
+    targets = examples.loss.labels.reshape(len(examples.lengths), -1)
+    guesses = predicted.reshape(targets.shape)
+    shown = min(targets.shape[1], MAX_TARGETS)
+    left = targets.shape[1] - shown
+    more = f"<span>and {ui.number(left)} more targets</span>" if left else ""
+    for i, (guess, truth) in enumerate(zip(guesses, targets, strict=True)):
+        pairs = (
+            f"{html.escape(names.output(c))}: predicted {ui.number(guess[c], 3)}, is {ui.number(truth[c], 3)}"
+            for c in range(shown)
+        )
+        said = "".join(f"<span>{pair}</span>" for pair in pairs) + more
+        figures.append(_example(examples.rows[i : i + 1], names, sizes, said))
+    return "".join(figures)
 
 
 def _label(y: np.ndarray | int, names: Names) -> str:
@@ -165,13 +210,13 @@ def _example(X: sp.csr_array, names: Names, sizes: Mapping[int, float], said: st
         values = X[:PICTURES, : height * width].toarray()
         low, high = min(values.min(), 0.0), max(values.max(), 1.0)
         pictures = ((values - low) / (high - low)).reshape(-1, height, width)
-        return f"<figure>{ink.strip(pictures)}{said}</figure>"
+        return f"<figure>{thumbnails.strip(pictures)}{said}</figure>"
     words = [_word(X.indices[lo:hi], names) for lo, hi in itertools.pairwise(X.indptr)]
     if any(words):
         text = " ".join(word or "…" for word in words)
     else:
         weighed = np.abs(X.data[: X.indptr[1]]) * [sizes.get(int(j), 0.0) for j in X.indices[: X.indptr[1]]]
-        order = np.argsort(-weighed, kind="stable")[:NAMED]
+        order = np.argsort(-weighed, kind="stable")[:MAX_EXAMPLE_FEATURES]
         text = ", ".join(names.feature(int(j)) for j in X.indices[order[weighed[order] > 0.0]])
     return f'<figure class="text"><figcaption>{html.escape(text or "–")}</figcaption>{said}</figure>'
 
@@ -179,4 +224,4 @@ def _example(X: sp.csr_array, names: Names, sizes: Mapping[int, float], said: st
 def _word(features: np.ndarray, names: Names) -> str | None:
     """Return which word a token with these features is, if one of them tells."""
     found = (names.feature(int(j)) for j in features)
-    return next((name.removeprefix(WORD) for name in found if name.startswith(WORD)), None)
+    return next((name.removeprefix(WORD_PREFIX) for name in found if name.startswith(WORD_PREFIX)), None)

@@ -8,26 +8,26 @@ import numpy as np
 from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool
 from bokeh.plotting import figure
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.search.curvature_memory import PALETTE
 from solverscope.datasets.names import pair
 from solverscope.solvers import Names
 
 #: Outputs whose pictures are drawn, at most, and pairs of pixels drawn for each.
-OUTPUTS, PAIRS = 40, 3
+MAX_DRAWN_OUTPUTS, MAX_PIXEL_PAIRS = 40, 3
 #: What an axis below pictures says of them.
-SIGNS = "{}  ·  blue above zero, orange below"
+SIGN_LABEL = "{}  ·  blue above zero, orange below"
 #: How many times as wide as high the pictures are together.
 ASPECT = 1.6
-#: Labels that are upright below a matrix have so many letters; beside it stand so many labels, below it so
+#: Labels that are upright below a matrix have so many letters; next to it stand so many labels, below it so
 #: many long ones, at most.
-SHORT, BESIDE, BELOW = 2, 18, 12
+MAX_UPRIGHT_LETTERS, MAX_ROW_LABELS, MAX_COLUMN_LABELS = 2, 18, 12
 
 
 def _mapped(plot: figure, source: ColumnDataSource, place: str, names: CustomJSHover) -> None:
     """Draw the images of a source, from -1 to 1, of which the pointer names a place and its weight."""
     tips = [(place, "@x{custom}"), ("weight", "@weight{0.[0000]}")]
-    theme.image(plot, source, PALETTE, (-1.0, 1.0), tips, {"@x": names}, nan_color="#00000000")
+    ui.image(plot, source, PALETTE, (-1.0, 1.0), tips, {"@x": names}, nan_color="#00000000")
 
 
 def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str, list]:
@@ -37,40 +37,41 @@ def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str,
     largest = max(float(np.nanmax(np.abs(drawn), initial=0.0)), 1e-30)
     height, width = image.shape
     shades, weights = (drawn / largest).astype(np.float32), drawn.astype(np.float32)
-    return theme.picture(shades, x, y, width, height, weight=weights)
+    return ui.picture(shades, x, y, width, height, weight=weights)
 
 
 class Pictures:
     """The weights of pixels, a picture an output, and the strongest pairs of pixels as lines on it."""
 
     def __init__(self, name: str) -> None:
-        self._images = theme.source(*theme.IMAGE, "weight")
-        self._labels = theme.source("x", "y", "right", "bottom", "text")
-        self._pairs = theme.source("x0", "y0", "x1", "y1", "color", "pair", "weight")
-        told = theme.asset("pixels.js") + "return told(value, format, shape)"
+        self._images = ui.source(*ui.IMAGE, "weight")
+        self._labels = ui.source("x", "y", "right", "bottom", "text")
+        self._pairs = ui.source("x0", "y0", "x1", "y1", "color", "pair", "weight")
+        told = ui.asset("pixels.js") + "return nameOrPicture(value, format, shape)"
         self._pair_names = CustomJSHover(args={"shape": None}, code=told)
         self._names = CustomJSHover(
             args={"names": [], "width": 1, "height": 1, "gap": 1, "across": 1},
-            code=theme.asset("tile_names.js"),
+            code=ui.asset("model_figures.js")
+            + "return pixelName(special_vars, {names, width, height, gap, across})",
         )
-        self.figure = plot = theme.plot(
+        self.figure = plot = ui.plot(
             name,
-            x_label=SIGNS.format("pixels"),
+            x_label=SIGN_LABEL.format("pixels"),
             y_label="",
             height=260,
             match_aspect=True,
         )
         _mapped(plot, self._images, "pixel", self._names)
         frames = {"left": "x", "right": "right", "top": "y", "bottom": "bottom", "source": self._labels}
-        plot.quad(**frames, fill_alpha=0.0, line_color=theme.GREY, line_alpha=0.4)
+        plot.quad(**frames, fill_alpha=0.0, line_color=ui.GREY, line_alpha=0.4)
         drawn = plot.segment("x0", "y0", "x1", "y1", source=self._pairs, color="color", line_width=2)
-        tips = [("pair", theme.tip("@pair")), ("weight", "@weight{0.[0000]}")]
+        tips = [("pair", ui.hover_name("@pair")), ("weight", "@weight{0.[0000]}")]
         names = {"@pair": self._pair_names}
         plot.add_tools(HoverTool(tooltips=tips, formatters=names, renderers=[drawn], attachment="above"))
-        looks = {"text_font_size": "0.92em", "text_color": theme.GREY, "text_baseline": "bottom"}
+        looks = {"text_font_size": "0.92em", "text_color": ui.GREY, "text_baseline": "bottom"}
         plot.text("x", "y", "text", source=self._labels, **looks)
         plot.yaxis.visible = False
-        theme.name_ticks(plot.xaxis[0], {})
+        ui.name_ticks(plot.xaxis[0], {})
 
     def show(
         self, weights: np.ndarray, features: np.ndarray, outputs: np.ndarray, values: np.ndarray, names: Names
@@ -79,7 +80,7 @@ class Pictures:
         pixels of each output: entry k says that ``features[k]`` weighs ``values[k]`` for ``outputs[k]``."""
         assert names.picture_shape is not None  # else there is no picture to show
         height, width = names.picture_shape
-        count, gap = min(weights.shape[1], OUTPUTS), max(2, round(0.25 * height))
+        count, gap = min(weights.shape[1], MAX_DRAWN_OUTPUTS), max(2, round(0.25 * height))
         across = min(count, max(1, round(math.sqrt(ASPECT * count * (height + gap) / width))))
         corners = [(c // across * (height + gap) + gap, c % across * (width + gap)) for c in range(count)]
         tiles = np.full((-(-count // across) * (height + gap), across * (width + gap)), np.nan)
@@ -94,29 +95,30 @@ class Pictures:
             (left, -top, left + width, -top - height, name)
             for (top, left), name in zip(corners, named, strict=True)
         ]
-        self._labels.data = theme.columns(self._labels, frames)
+        self._labels.data = ui.columns(self._labels, frames)
         pixels = height * width
         product = (features >= pixels) & (features < pixels + pixels * (pixels - 1) // 2)
         lines = []
         for c, (top, left) in enumerate(corners):
             mine = np.flatnonzero(product & (outputs == c))
-            for k in mine[np.argsort(-np.abs(values[mine]), kind="stable")[:PAIRS]]:
+            for k in mine[np.argsort(-np.abs(values[mine]), kind="stable")[:MAX_PIXEL_PAIRS]]:
                 ends = [divmod(j, width) for j in pair(int(features[k]) - pixels, pixels)]
                 (y0, x0), (y1, x1) = ((-(top + row + 0.5), left + column + 0.5) for row, column in ends)
                 told = f"{names.feature(int(features[k]))} for {named[c]}"
-                lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1], told, values[k]))
-        self._pairs.data = theme.columns(self._pairs, lines)
+                lines.append((x0, y0, x1, y1, ui.COLORS[0 if values[k] > 0 else 1], told, values[k]))
+        self._pairs.data = ui.columns(self._pairs, lines)
         drawn = "pixels, strongest pairs" if lines else "pixels"
-        self.figure.xaxis[0].axis_label = SIGNS.format(drawn)
+        self.figure.xaxis[0].axis_label = SIGN_LABEL.format(drawn)
 
 
-class Transitions:
+class TransitionFigure:
     """The weights of one label after another, as a matrix."""
 
     def __init__(self, name: str) -> None:
-        self._images = theme.source(*theme.IMAGE, "weight")
-        self._names = CustomJSHover(args={"names": [], "columns": 0}, code=theme.asset("cell_names.js"))
-        self.figure = plot = theme.plot(
+        self._images = ui.source(*ui.IMAGE, "weight")
+        code = ui.asset("model_figures.js") + "return transitionName(special_vars, {names, columns})"
+        self._names = CustomJSHover(args={"names": [], "columns": 0}, code=code)
+        self.figure = plot = ui.plot(
             name, x_label="transitions: to this label", y_label="from this label", height=260
         )
         _mapped(plot, self._images, "transition", self._names)
@@ -127,13 +129,13 @@ class Transitions:
         and from each to the end state."""
         rows = [*names, *(["begin", "end"] if len(weights) > len(names) else [])]
         if self._names.args["names"] != rows:
-            upright = max(map(len, names)) <= SHORT
+            upright = max(map(len, names)) <= MAX_UPRIGHT_LETTERS
             for axis, most, told in (
-                (self.figure.xaxis[0], len(names) if upright else BELOW, names),
-                (self.figure.yaxis[0], BESIDE, rows),
+                (self.figure.xaxis[0], len(names) if upright else MAX_COLUMN_LABELS, names),
+                (self.figure.yaxis[0], MAX_ROW_LABELS, rows),
             ):
                 shown = range(0, len(told), -(-len(told) // most))
-                theme.name_ticks(axis, {k + 0.5: told[k] for k in shown})
+                ui.name_ticks(axis, {k + 0.5: told[k] for k in shown})
             self.figure.xaxis.major_label_orientation = "horizontal" if upright else "vertical"
             self._names.args = {"names": rows, "columns": len(names)}
         self._images.data = _shown(weights, 0.0, 0.0, upwards=False)

@@ -8,17 +8,18 @@ from functools import partial
 import panel as pn
 from bokeh.plotting import figure
 
-from solverscope.app import looks, theme
-from solverscope.app.menu import Menu
-from solverscope.app.settings import words
+from solverscope.app import ui
+from solverscope.app.settings import wording
+from solverscope.app.ui import run_styles
+from solverscope.app.ui.menu import Menu
 from solverscope.app.views.base.sorted_table import SortedTable
 from solverscope.app.views.base.view import View
-from solverscope.app.views.path.path_plots import PLOTS
+from solverscope.app.views.path.path_plots import PATH_PLOTS
 from solverscope.app.views.path.solutions import MEMBERS, Solutions, lam_of
 from solverscope.solvers import Trace
 
 #: Columns of the table: heading, field of the result, significant digits.
-COLUMNS = (
+PATH_COLUMNS = (
     ("objective", "objective", 7),
     ("gap at most", "gap", 2),
     ("non-zeros", "nnz", 7),
@@ -43,7 +44,7 @@ class Path(View):
 
     id = "path"
     title = "λ path"
-    hint = "Trace the path to see how sparsity, accuracy and weights change with λ here."
+    hint = "Trace the path to see how sparsity, the test metric and weights change with λ here."
     followed = False
 
     def build(self) -> None:
@@ -54,11 +55,11 @@ class Path(View):
         self._when = Menu(label="Working set", options=MEMBERS, value="members_half", width=200, **small)
         for menu in (self._which, self._when):
             menu.param.watch(lambda event: self.update(), "value")
-        self.panes = {name: theme.pane() for name in PLOTS}
+        self.panes = {name: ui.pane() for name in PATH_PLOTS}
         self.table = SortedTable()
         self.controls = pn.FlexBox(self._which, self._when, align_items="center", margin=0)
         self._head.append(self.controls)
-        self._plots = theme.column(*self.panes.values(), kind="plots tall")
+        self._plots = ui.column(*self.panes.values(), kind="plots tall")
         self._body.extend([self._plots, self.table])
 
     def ended(self) -> list[Trace]:
@@ -78,10 +79,10 @@ class Path(View):
         traced = paths[labels.index(self._which.value)]
         chooses = any(path.chooses for path in paths)
         self._when.visible = self.panes["path-members"].visible = chooses
-        theme.mark(self._plots, "five", chooses)
+        ui.set_class(self._plots, "five", chooses)
         when = self._when.value
         mark = traced.label, when, [trace for path in paths for trace in path.traces]
-        for name in PLOTS:
+        for name in PATH_PLOTS:
             wanted = chooses or name != "path-members"
             if wanted and name not in self.drawing and not self._drawn.shows(name, *mark):
                 self.drawing.add(name)
@@ -111,7 +112,7 @@ def grouped(traces: Sequence[Trace]) -> list[Solutions]:
         return ", ".join([key[0], *(key[k] for k in (1, 2) if len({other[k] for other in alike}) > 1)])
 
     return [
-        Solutions(name(key), *looks.style(members[0], place), tuple(members))
+        Solutions(name(key), *run_styles.color_and_dash(members[0], place), tuple(members))
         for place, (key, members) in enumerate(found.items())
     ]
 
@@ -119,23 +120,23 @@ def grouped(traces: Sequence[Trace]) -> list[Solutions]:
 def table(paths: Sequence[Solutions]) -> tuple[list[str], list[list[str]]]:
     """Return headings and lines of all results, without columns of which nothing is known."""
     results = [trace.result for path in paths for trace in path.traces]
-    shown = [c for c in COLUMNS if any(result.get(c[1]) is not None for result in results)]
+    shown = [c for c in PATH_COLUMNS if any(result.get(c[1]) is not None for result in results)]
     heads = ["path", "status", "λ", *(head.format(**results[0]) for head, _, _ in shown), "CPU"]
     return heads, [_cells(path.label, trace, shown) for path in paths for trace in path.traces]
 
 
 def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> list[str]:
-    values = [theme.number(trace.result.get(field), digits) for _, field, digits in shown]
+    values = [ui.number(trace.result.get(field), digits) for _, field, digits in shown]
     return [
         label,
-        words.of_ending(trace.status, trace.result),
-        theme.number(lam_of(trace)),
+        wording.of_ending(trace.status, trace.result),
+        ui.number(lam_of(trace)),
         *values,
-        theme.seconds(trace.result["cpu_seconds"]),
+        ui.seconds(trace.result["cpu_seconds"]),
     ]
 
 
 def _plot(
     name: str, paths: Sequence[Solutions], traced: Solutions, members: str, pulse: Callable[[], None]
 ) -> figure:
-    return PLOTS[name](name, paths, traced, members)
+    return PATH_PLOTS[name](name, paths, traced, members)

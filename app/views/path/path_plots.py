@@ -8,16 +8,15 @@ import numpy as np
 from bokeh.models import ColumnDataSource, CustomJSHover, DataRange1d, HoverTool, Range1d
 from bokeh.plotting import figure
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.feed import positive
 from solverscope.app.views.path.solutions import MEMBERS, Solutions
 
 #: Features whose weights are drawn: those with the largest.
 TRACED = 60
-HEIGHT = 280
+PATH_HEIGHT = 280
 #: Room at both ends of a logarithmic axis, as a factor.
-MARGIN = 1.25
-LAM = "λ, decreasing to the right"
+AXIS_MARGIN = 1.25
 
 #: Places of a curve on both axes.
 Points = tuple[np.ndarray, np.ndarray]
@@ -37,12 +36,12 @@ def _accuracy(name: str, paths: Sequence[Solutions], traced: Solutions, members:
 
 def _non_zeros(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
     points = [(path.lams, path.column("nnz")) for path in paths]
-    return _curves(name, paths, LAM, "non-zero weights", points)
+    return _curves(name, paths, ui.LAM_AXIS, "non-zero weights", points)
 
 
 def _seconds(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
     points = [(path.lams, positive(path.column("cpu_seconds"))) for path in paths]
-    return _curves(name, paths, LAM, "CPU time (s)", points, log_y=True)
+    return _curves(name, paths, ui.LAM_AXIS, "CPU time (s)", points, log_y=True)
 
 
 def _members(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
@@ -51,19 +50,19 @@ def _members(name: str, paths: Sequence[Solutions], traced: Solutions, members: 
         [(path.lams, positive(path.column(field))) for path in paths] for field in (members, "nnz")
     )
     when = next(words for words, field in MEMBERS.items() if field == members)
-    return _curves(name, paths, LAM, f"working set  ·  {when}", sizes, least, log_y=True)
+    return _curves(name, paths, ui.LAM_AXIS, f"working set  ·  {when}", sizes, least, log_y=True)
 
 
 def _weights(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
     """Draw a line for each of the features with the largest weights."""
     names, lams, sizes = traced.rows(TRACED)
     label = ("weight" if traced.signed else "norm of the row ‖W_j‖") + f"  ·  {traced.label}"
-    fig = _frame(name, paths, LAM, label)
+    fig = _frame(name, paths, ui.LAM_AXIS, label)
     lines = ColumnDataSource({"xs": [lams] * len(names), "ys": list(sizes.T), "feature": names})
     drawn = fig.multi_line("xs", "ys", source=lines, color=traced.color, line_width=1.5, line_alpha=0.7)
-    code = theme.asset("pixels.js") + "return told(value, format, shape)"
+    code = ui.asset("pixels.js") + "return nameOrPicture(value, format, shape)"
     told = CustomJSHover(args={"shape": traced.picture_shape}, code=code)
-    tips = {"feature": theme.tip("@feature"), "λ": "$x{%.4g}", "weight": "$y{%.4g}"}
+    tips = {"feature": ui.hover_name("@feature"), "λ": "$x{%.4g}", "weight": "$y{%.4g}"}
     formats = {"@feature": told, "$x": "printf", "$y": "printf"}
     fig.add_tools(HoverTool(renderers=[drawn], tooltips=list(tips.items()), formatters=formats, limit=1))
     return fig
@@ -71,7 +70,7 @@ def _weights(name: str, paths: Sequence[Solutions], traced: Solutions, members: 
 
 #: Draws each plot, by the name of saved pictures: its name, the paths, that whose weights are drawn, and the
 #: field of the sizes of the working sets that are.
-PLOTS: dict[str, Callable[[str, Sequence[Solutions], Solutions, str], figure]] = {
+PATH_PLOTS: dict[str, Callable[[str, Sequence[Solutions], Solutions, str], figure]] = {
     "path-accuracy": _accuracy,
     "path-weights": _weights,
     "path-nnz": _non_zeros,
@@ -96,13 +95,13 @@ def _curves(
     for path, (xs, ys) in zip(paths, points, strict=True):
         more = {"label": [path.label] * len(xs), "lam": path.lams, "gap": path.column("gap")}
         source = ColumnDataSource({"x": xs, "y": ys, **more})
-        theme.curve(fig, source, "y", color=path.color, dash=path.dash, width=2)
+        ui.curve(fig, source, "y", color=path.color, dash=path.dash, width=2)
         dots.append(fig.scatter("x", "y", source=source, color=path.color, size=7))
     for path, (xs, ys) in zip(paths, goals, strict=False):
         source = ColumnDataSource({"x": xs, "y": ys})
-        theme.curve(fig, source, "y", color=path.color, dash="dotted", width=1)
+        ui.curve(fig, source, "y", color=path.color, dash="dotted", width=1)
     numbers = {x: "@x", "λ": "@lam", y: "@y", "gap at most": "@gap"}
-    numbers.pop(LAM, None)
+    numbers.pop(ui.LAM_AXIS, None)
     tips = [("run", "@label"), *((said, f"{field}{{%.4g}}") for said, field in numbers.items())]
     formats = dict.fromkeys(numbers.values(), "printf")
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips, formatters=formats, limit=1))
@@ -114,13 +113,13 @@ def _frame(
 ) -> figure:
     """Make a figure. The axis of λ is the same in all plots; the vertical one is ``logarithmic`` where there
     are values that it is to cover."""
-    axes = {"x_range": DataRange1d(), "tools": "pan,box_zoom,reset", "height": HEIGHT}
-    if x == LAM:
+    axes = {"x_range": DataRange1d(), "tools": "pan,box_zoom,reset", "height": PATH_HEIGHT}
+    if x == ui.LAM_AXIS:
         low, high = _around(np.concatenate([path.lams for path in paths]))
         axes |= {"x_range": Range1d(high, low), "x_axis_type": "log"}
     if logarithmic is not None:
         axes |= {"y_range": Range1d(*_around(logarithmic)), "y_axis_type": "log"}
-    return theme.plot(name, x_label=x, y_label=y, **axes)
+    return ui.plot(name, x_label=x, y_label=y, **axes)
 
 
 def _around(values: np.ndarray) -> tuple[float, float]:
@@ -128,4 +127,4 @@ def _around(values: np.ndarray) -> tuple[float, float]:
     shown = positive(values)
     if not np.isfinite(shown).any():
         return 0.1, 1.0
-    return float(np.nanmin(shown)) / MARGIN, float(np.nanmax(shown)) * MARGIN
+    return float(np.nanmin(shown)) / AXIS_MARGIN, float(np.nanmax(shown)) * AXIS_MARGIN

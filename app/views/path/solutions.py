@@ -1,4 +1,4 @@
-"""What a λ path has found, as plots and tables take it."""
+"""The solutions of a λ path, as plots and tables take them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Solutions:
         return np.array([lam_of(trace) for trace in self.traces], dtype=float)
 
     def column(self, field: str) -> np.ndarray:
-        """Return a field of the results; nan where it is not known."""
+        """Return a field of the results; unknown values are nan."""
         return np.array([trace.result.get(field) for trace in self.traces], dtype=float)
 
     def row_share(self) -> np.ndarray:
@@ -40,14 +40,14 @@ class Solutions:
 
     @property
     def chooses(self) -> bool:
-        """Tell whether a rule kept some weights out of the working set at some λ."""
+        """Return whether a rule kept some weights out of the working set at some λ."""
         sizes = [trace.info.problem.get("n_params") for trace in self.traces]
         members = [self.column(field) for field in MEMBERS.values()]
         return bool((np.array(members) < np.array(sizes, dtype=float)).any())
 
     @property
     def signed(self) -> bool:
-        """Tell whether a row of W is a single weight, and is drawn as it is; else by its norm."""
+        """Return whether a row of W is a single weight, and is drawn as it is; else by its norm."""
         return self.traces[0].info.problem["n_outputs"] == 1
 
     @property
@@ -56,8 +56,11 @@ class Solutions:
         return self.traces[0].names.picture_shape
 
     def rows(self, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Return the ``most`` rows of W that get largest: names of the features, λ (k,), weights or norms of
-        rows (k, features); of the k traces that still have weights."""
+        """Return the rows of W with the largest absolute values along the path, at most ``most`` of them.
+
+        Only the k traces that still have weights count. The result has the names of the features, λ (k,),
+        and weights or norms of rows (k, features).
+        """
         kept = [trace for trace in self.traces if trace.w is not None]
         if not kept:
             return [], np.empty(0), np.empty((0, 0))

@@ -12,27 +12,28 @@ import panel as pn
 import param
 from bokeh.events import RangesUpdate, Tap
 
-from solverscope.app import looks, theme
-from solverscope.app.settings import words
-from solverscope.app.views.base.plot import SCALES, menu
+from solverscope.app import ui
+from solverscope.app.settings import wording
+from solverscope.app.ui import run_styles
+from solverscope.app.views.base.plot import AXIS_SCALES, menu
 from solverscope.app.views.base.probe_view import Seen
 from solverscope.app.views.base.problem_view import ProblemView
 from solverscope.app.views.base.view import placed
 from solverscope.app.views.bundle.cut_section import drawn_ends
 from solverscope.app.views.convergence.convergence import Convergence
 from solverscope.app.views.playground.playground_landscape import Landscape, Window
-from solverscope.app.views.playground.playground_marks import Marks, vector
+from solverscope.app.views.playground.playground_marks import PlaneMarks, vector
 from solverscope.app.views.playground.playground_plane import Plane
 from solverscope.solvers import CUTS, PLANE, Problem, Trace
 
 #: Pixels.
-HEIGHT, BESIDE = 440, 190
+PLANE_HEIGHT, OBJECTIVE_HEIGHT = 440, 190
 #: Lines of what is said at the cursor, and in a narrow window, which is scrolled.
-LINES, NARROW = 7, 12
+TEXT_LINES, NARROW = 7, 12
 #: Points of a trajectory, at most.
-POINTS = 1500
+MAX_TRAJECTORY_POINTS = 1500
 #: How far from the origin an iterate may be to be in the first window, in units of the start's distance.
-NEAR = 4.0
+FIRST_WINDOW_REACH = 4.0
 #: How much wider and higher than the window the landscape is drawn, so that small moves find it there.
 AROUND = 1.7
 #: Share of the window before, below which a window is looked at more closely.
@@ -40,20 +41,20 @@ CLOSER = 0.5
 #: Width by height of the narrowest and the broadest picture on a page.
 NARROWEST, BROADEST = 0.75, 2.4
 #: Share of a window by which another may miss it and count as the same.
-SAME = 0.01
+WINDOW_TOLERANCE = 0.01
 
 #: What the PLANE probe saw, with the iteration of each.
 Entries = list[tuple[int, Seen]]
 
 FITS = {"Near the start": "near", "All iterates": "all"}
-GROUND = "The next Run starts at the ringed dot. Heavy lines: kinks. Grey arrows: subgradients"
-KEY = (
-    f"{GROUND}, the heavier one their combination ḡ. In the run's colour: its direction p, and the "
+PLANE_KEY = "The next Run starts at the ringed dot. Heavy lines: kinks. Grey arrows: subgradients"
+DIRECTION_KEY = (
+    f"{PLANE_KEY}, the heavier one their combination ḡ. In the run's colour: its direction p, and the "
     "ellipse of all steps with the same pᵀB⁻¹p, B its estimate of the inverse Hessian. Lengths of arrows "
     "are relative."
 )
 #: Of a bundle method, which has no direction of its own.
-CUT_KEY = f"{GROUND}. Dashed: the line on which the tab Bundle draws f and its cuts."
+CUT_KEY = f"{PLANE_KEY}. Dashed: the line on which the tab Bundle draws f and its cuts."
 
 
 class Heights(Convergence):
@@ -64,14 +65,15 @@ class Heights(Convergence):
     default_scale = "linear"
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        return [menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=70)]
+        return [menu("Scale", self.param.scale, {scale: scale for scale in AXIS_SCALES}, width=70)]
 
 
 class Playground(ProblemView):
-    """Contours and kinks of a function of two variables, and the trajectories of all runs on it up to the
-    cursor, or as far as they are while it follows or is at the end of its run. At the cursor's iterate: the
-    subgradients there, the solver's convex combination of them and its direction, and its matrix B as an
-    ellipse. Of a bundle method the line on which its cuts are drawn.
+    """Contours and kinks of a function of two variables, and the trajectories of all runs on it.
+
+    Trajectories are drawn up to the cursor, or in full while it follows or is at the end of its run. At the
+    cursor's iterate: the subgradients there, the solver's convex combination of them and its direction, and
+    its matrix B as an ellipse. Of a bundle method the line on which its cuts are drawn.
 
     A click chooses the start, the data's option ``start``.
     """
@@ -88,18 +90,18 @@ class Playground(ProblemView):
         return problem.size == 2 and "function" in problem.loss.declared.kinds
 
     def build(self) -> None:
-        self.plane = Plane(self.id, HEIGHT)
+        self.plane = Plane(self.id, PLANE_HEIGHT)
         self.window = Window(-1.0, 1.0, -1.0, 1.0)
         self._zoomed: Window | None = None
         self._looked: tuple[Window, Window] | None = None  # the part seen, and all that was drawn
-        self._how = theme.html()
-        self._said = theme.said(LINES, NARROW)
-        objective = Heights(whole=self, x="iteration", measure="objective", height=BESIDE)
+        self._how = ui.html()
+        self._said = ui.cursor_text(TEXT_LINES, NARROW)
+        objective = Heights(whole=self, x="iteration", measure="objective", height=OBJECTIVE_HEIGHT)
         fit = menu("Window", self.param.fit, FITS, width=150)
-        row = theme.column(self._how, fit, kind="line")
-        picture = theme.column(row, theme.pane(self.plane.figure), kind="broad plane")
-        beside = theme.column(objective, self._said, kind="narrow")
-        self._body.append(theme.column(picture, beside, kind="across"))
+        row = ui.column(self._how, fit, kind="line")
+        picture = ui.column(row, ui.pane(self.plane.figure), kind="broad plane")
+        beside = ui.column(objective, self._said, kind="narrow")
+        self._body.append(ui.column(picture, beside, kind="across"))
         self.plane.figure.on_event(Tap, self._picked)
         self.plane.figure.on_event(RangesUpdate, self._ranged)
         self.param.watch(lambda *events: self.update(), ["fit", "problem"])
@@ -129,7 +131,7 @@ class Playground(ProblemView):
             unbounded = len(drawn) == len(entries) and trace.status == "unbounded"
             mark.append((trace, *last, unbounded))
             if drawn:
-                color = looks.style(trace, place)[0]
+                color = run_styles.color_and_dash(trace, place)[0]
                 ends.append((drawn[-1][1], color, trace is self.chosen, unbounded))
         if self._drawn.changed("ends", self.chosen, self.window, *mark):
             far = 4.0 * (self.window.width + self.window.height)
@@ -160,7 +162,7 @@ class Playground(ProblemView):
         points = np.concatenate([home, *(places(entries) for entries in seen)])
         points = points[np.isfinite(points).all(axis=1)]
         if self.fit == "near":
-            reach = NEAR * (np.abs(home).max() or 1.0)
+            reach = FIRST_WINDOW_REACH * (np.abs(home).max() or 1.0)
             points = points[(np.abs(points) <= reach).all(axis=1)]
         self.window = Window.around(points)
         box = self.window
@@ -180,7 +182,7 @@ class Playground(ProblemView):
         self._looked = seen, self._around(seen, AROUND)
         land = Landscape(problem, *self._looked)
         self.plane.show_ground(land)
-        apart = f"contours {theme.number(land.apart)} apart" if land.contours.size else "no contours"
+        apart = f"contours {ui.number(land.apart)} apart" if land.contours.size else "no contours"
         click = "<b>Click to choose the start</b>" if self.on_option else "Seen from above"
         self._how.object = f"<p>{click} · {apart}</p>"
 
@@ -194,7 +196,7 @@ class Playground(ProblemView):
         return seen.grown(across, up) if times == 1.0 else seen.grown(1.1 * across, 1.1 * up)
 
     def _ranged(self, event: RangesUpdate) -> None:
-        """Look at what the visitor looks at."""
+        """Follow the part of the plane that the visitor sees."""
         ends = [end for end in (event.x0, event.x1, event.y0, event.y1) if end is not None]
         if len(ends) < 4 or not all(map(math.isfinite, ends)):
             return
@@ -206,13 +208,15 @@ class Playground(ProblemView):
             self._attempt(lambda: (self._draw_ground(problem), self._draw_marks(problem)))
 
     def _is_home(self, window: Window) -> bool:
-        """Tell whether a window is the first one, to which both axes with the same scale add at the sides, or
-        above and below."""
+        """Return whether a window is the first one.
+
+        Axes of the same scale add to that one at the sides, or above and below.
+        """
         box = self.window
         off = (window.x0 + window.x1 - box.x0 - box.x1) / window.width
         off = max(abs(off), abs(window.y0 + window.y1 - box.y0 - box.y1) / window.height)
         least = min(window.width / box.width, window.height / box.height)
-        return off <= SAME and abs(least - 1.0) <= SAME
+        return off <= WINDOW_TOLERANCE and abs(least - 1.0) <= WINDOW_TOLERANCE
 
     # the cursor's iterate
 
@@ -224,11 +228,11 @@ class Playground(ProblemView):
             return
         self.drew(None if found is None else found[0])
         if found is None:
-            self.plane.show_marks(None, size, theme.GREY)
-            self._said.object = f'<p class="note">{KEY}</p>'
+            self.plane.show_marks(None, size, ui.GREY)
+            self._said.object = f'<p class="note">{DIRECTION_KEY}</p>'
             return
-        marks = Marks(found[1], problem)
-        self.plane.show_marks(marks, size, looks.style(trace, self.traces.index(trace))[0])
+        marks = PlaneMarks(found[1], problem)
+        self.plane.show_marks(marks, size, run_styles.color_and_dash(trace, self.traces.index(trace))[0])
         self._said.object = describe(trace, found[0], marks)
 
     def _picked(self, event: Tap) -> None:
@@ -247,7 +251,7 @@ def places(entries: Entries) -> np.ndarray:
 
 def trajectory(entries: Entries) -> dict[str, np.ndarray]:
     """Return the columns of a curve: some iterates of very many, the last one among them."""
-    stride = -(-len(entries) // POINTS) or 1
+    stride = -(-len(entries) // MAX_TRAJECTORY_POINTS) or 1
     entries = entries[: len(entries) - 1 : stride] + entries[-1:]
     x, y = places(entries).T
     return {
@@ -258,15 +262,15 @@ def trajectory(entries: Entries) -> dict[str, np.ndarray]:
     }
 
 
-def describe(trace: Trace, iteration: int, marks: Marks) -> str:
-    """Say what the solver sees at an iterate, and how the run ended, if it ended there."""
-    label, k = html.escape(trace.info.label), theme.number(iteration)
-    head = f"<b>{label}</b>, iterate {k} at {vector(marks.w)}: f = {theme.number(marks.f, 6)}."
+def describe(trace: Trace, iteration: int, marks: PlaneMarks) -> str:
+    """Return the solver's information at an iterate in words, and the end of the run if it is there."""
+    label, k = html.escape(trace.info.label), ui.number(iteration)
+    head = f"<b>{label}</b>, iterate {k} at {vector(marks.w)}: f = {ui.number(marks.f, 6)}."
     lines = [head, *marks.sentences]
     if trace.message and iteration == trace.probes.iterations(PLANE.name)[-1]:
         how, why = (
-            html.escape(said) for said in (words.of_ending(trace.status, trace.result), trace.message)
+            html.escape(said) for said in (wording.of_ending(trace.status, trace.result), trace.message)
         )
         lines.append(f"The run ended here, {how}: {why}.")
-    key = CUT_KEY if trace.probes.iterations(CUTS.name) else KEY
+    key = CUT_KEY if trace.probes.iterations(CUTS.name) else DIRECTION_KEY
     return "".join(f"<p>{line}</p>" for line in lines) + f'<p class="note">{key}</p>'

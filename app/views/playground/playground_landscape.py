@@ -16,11 +16,11 @@ ACROSS, UP = 240, 160
 #: Contours in a window, and at most around it.
 CONTOURS, MOST_CONTOURS = 16, 100
 #: Shades.
-SHADES = 256
+LANDSCAPE_SHADES = 256
 #: What is around what a window is made for, as a share of its size.
-MARGIN = 0.12
+WINDOW_MARGIN = 0.12
 #: Parts of a cell that a kink is cut to, and the share of f within which heights count as the same.
-FINER, SAME = 8, 1e-9
+FINER, HEIGHT_TOLERANCE = 8, 1e-9
 
 
 class Window(NamedTuple):
@@ -37,7 +37,7 @@ class Window(NamedTuple):
         low, high = points.min(axis=0), points.max(axis=0)
         size = high - low
         size = np.maximum(size, 0.3 * size.max() or 1.0)
-        middle, half = 0.5 * (low + high), (0.5 + MARGIN) * size
+        middle, half = 0.5 * (low + high), (0.5 + WINDOW_MARGIN) * size
         (x0, y0), (x1, y1) = middle - half, middle + half
         return cls(float(x0), float(x1), float(y0), float(y1))
 
@@ -60,14 +60,17 @@ class Window(NamedTuple):
         return Window(self.x0 - x, self.x1 + x, self.y0 - y, self.y1 + y)
 
     def holds(self, other: Window) -> bool:
-        """Tell whether the other is a part of this one."""
+        """Return whether the other is a part of this one."""
         return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
 
 
 class Landscape:
-    """f of two weights on ``window``: shades of ``image`` from low to high, contours ``apart`` from each
-    other (nan where f is the same everywhere), and the lines on which f has kinks: (2, n), nan between one
-    and the next. Shades and contours suit the part of the window that is ``seen``."""
+    """f of two weights on ``window``: shades of an ``image``, contours, and the lines on which f has kinks.
+
+    Shades run from low to high. Contours are ``apart`` from each other, which is nan if f is the same
+    everywhere. ``kinks`` has shape (2, n), with nan between one line and the next. Shades and contours suit
+    the part of the window that is ``seen``.
+    """
 
     def __init__(self, problem: Problem, seen: Window, window: Window) -> None:
         x, y = np.linspace(window.x0, window.x1, ACROSS), np.linspace(window.y0, window.y1, UP)
@@ -75,7 +78,7 @@ class Landscape:
         f = pieces.max(axis=0) + penalties(problem, x) + penalties(problem, y)[:, None]
         low, high = _range(f, x, y, seen)
         share = np.clip((f - low) / (high - low), 0.0, 1.0) if high > low else np.zeros_like(f)
-        self.window, self.image = window, np.rint((SHADES - 1) * np.sqrt(share)).astype(np.uint8)
+        self.window, self.image = window, np.rint((LANDSCAPE_SHADES - 1) * np.sqrt(share)).astype(np.uint8)
         self.apart = _round_up((high - low) / CONTOURS) if high > low else math.nan
         self.contours = _contours(x, y, f, self.apart)
         self.kinks = _kinks(problem, x, y, pieces)
@@ -160,7 +163,7 @@ def _on_top(problem: Problem, one: int, other: int, line: np.ndarray) -> np.ndar
     points = np.stack([np.interp(steps / FINER, np.arange(line.shape[1]), along) for along in line])
     here = heights(problem, *points)
     with np.errstate(invalid="ignore"):
-        away = 2.0 * np.abs(here[one] - here[other]) + SAME * (1.0 + np.abs(here[one]))
+        away = 2.0 * np.abs(here[one] - here[other]) + HEIGHT_TOLERANCE * (1.0 + np.abs(here[one]))
         top = here[one] >= here.max(axis=0) - away
     before, after = np.append(False, top[:-1]), np.append(top[1:], False)
     corner = (steps % FINER == 0) | ~before | ~after

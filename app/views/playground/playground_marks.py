@@ -1,4 +1,4 @@
-"""What a solver sees at an iterate of two weights, as shapes and in words."""
+"""The information that a solver uses at an iterate of two weights, as shapes and in words."""
 
 from __future__ import annotations
 
@@ -6,32 +6,35 @@ import math
 
 import numpy as np
 
-from solverscope.app.theme import number
+from solverscope.app.ui import number
 from solverscope.app.views.base.probe_view import Seen
 from solverscope.app.views.playground.playground_landscape import subgradients
 from solverscope.solvers import Problem
 
 #: Share of the window that the longest subgradient, and the direction, are drawn over.
-REACH = 0.28
+ARROW_SHARE = 0.28
 #: Points of an ellipse.
-ROUND = 73
+ELLIPSE_POINTS = 73
 #: No points.
-NOWHERE = np.zeros((0, 2))
+NO_PLANE_POINTS = np.zeros((0, 2))
 #: Share of a subgradient by which it may differ from one that counts as the same.
-SAME = 1e-9
+SUBGRADIENT_TOLERANCE = 1e-9
 
 
-class Marks:
-    """An iterate ``w``, as the PLANE probe has seen it. ``subgradients`` (k, 2) are the extreme points of ∂f
-    there, which the problem knows, and those that the solver met besides, with their ``shares`` in the
-    ``combination`` ḡ of the solver; p = -Bḡ is its direction. What the solver does not give is None."""
+class PlaneMarks:
+    """An iterate ``w``, as the PLANE probe has seen it.
+
+    ``subgradients`` (k, 2) are the extreme points of ∂f there, which the problem knows, and others that the
+    solver met. ``shares`` are their weights in the ``combination`` ḡ of the solver; p = -Bḡ is its direction.
+    What the solver does not give is None.
+    """
 
     def __init__(self, seen: Seen, problem: Problem | None) -> None:
         self.w: np.ndarray = seen["w"]
         self.f = float(seen["f"])
-        found, shares = seen.get("met", NOWHERE), seen.get("shares", np.zeros(0))
+        found, shares = seen.get("met", NO_PLANE_POINTS), seen.get("shares", np.zeros(0))
         for g in subgradients(problem, self.w) if problem is not None else ():
-            if not (np.abs(found - g) <= SAME * (1.0 + np.abs(g))).all(axis=1).any():
+            if not (np.abs(found - g) <= SUBGRADIENT_TOLERANCE * (1.0 + np.abs(g))).all(axis=1).any():
                 found, shares = np.append(found, g[None], axis=0), np.append(shares, 0.0)
         self.subgradients, self.shares = found, shares
         self.combination, self.p, self.B = (seen.get(name) for name in ("combination", "p", "B"))
@@ -47,13 +50,13 @@ class Marks:
         """Return what is drawn of it in a window of this size: arrows from w, (4, k), and outlines, (2, n),
         those of the subdifferential and of B. ḡ has an arrow where it may be another than the subgradient."""
         longest = np.linalg.norm(self.subgradients, axis=1).max(initial=0.0)
-        scale = REACH * size / longest if longest > 0.0 else 0.0
-        ends, mixed, hull = self.w + scale * self.subgradients, NOWHERE, NOWHERE
+        scale = ARROW_SHARE * size / longest if longest > 0.0 else 0.0
+        ends, mixed, hull = self.w + scale * self.subgradients, NO_PLANE_POINTS, NO_PLANE_POINTS
         if len(ends) > 1:
             middle = ends.mean(axis=0)
             order = np.argsort(np.arctan2(*(ends - middle).T[::-1]), kind="stable")
             hull = ends[np.append(order, order[0])]
-            mixed = NOWHERE if self.combination is None else (self.w + scale * self.combination)[None]
+            mixed = NO_PLANE_POINTS if self.combination is None else (self.w + scale * self.combination)[None]
         tips = {"subgradients": ends, "combination": mixed, "direction": self._heading(size)}
         arrows = {
             name: np.concatenate([np.tile(self.w, (len(at), 1)), at], axis=1).T for name, at in tips.items()
@@ -63,31 +66,31 @@ class Marks:
     def _heading(self, size: float) -> np.ndarray:
         """Return where p ends, (1, 2), drawn from w in a window of this size; nowhere if it has no length."""
         if self.p is None or not 0.0 < (length := float(np.linalg.norm(self.p))) < math.inf:
-            return NOWHERE
-        return (self.w + REACH * size / length * self.p)[None]
+            return NO_PLANE_POINTS
+        return (self.w + ARROW_SHARE * size / length * self.p)[None]
 
     def _ellipse(self, size: float) -> np.ndarray:
         """Return points q, (n, 2), with (q - w)ᵀB⁻¹(q - w) the same for all: that which the drawn p has,
         so that it ends on the ellipse, where this is lowest as seen along ḡ."""
         if self.B is None or not np.isfinite(self.B).all():
-            return NOWHERE
+            return NO_PLANE_POINTS
         values, vectors = np.linalg.eigh(0.5 * (self.B + self.B.T))
         axes = vectors * np.sqrt(np.maximum(values, 0.0))
         if not axes.any():
-            return NOWHERE
+            return NO_PLANE_POINTS
         end, decrease = self._heading(size), 0.0
         if len(end) and self.combination is not None:
             decrease = -float(self.combination @ self.p)  # pᵀB⁻¹p
         if decrease > 0.0:
             radius = math.sqrt(decrease) * float(np.linalg.norm(end - self.w) / np.linalg.norm(self.p))
         else:
-            radius = REACH * size / math.sqrt(values[-1])
-        angle = np.linspace(0.0, 2.0 * np.pi, ROUND)
+            radius = ARROW_SHARE * size / math.sqrt(values[-1])
+        angle = np.linspace(0.0, 2.0 * np.pi, ELLIPSE_POINTS)
         return self.w + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ axes.T
 
     @property
     def sentences(self) -> list[str]:
-        """Say in words what there is."""
+        """Return the marks in words."""
         said, kink = [], len(self.subgradients) > 1
         each = " and ".join(vector(g) for g in self.subgradients)
         if kink:

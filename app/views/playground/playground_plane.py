@@ -1,4 +1,4 @@
-"""The picture of a function of two variables, with trajectories on it: its glyphs, and what they are told."""
+"""The picture of a function of two variables, with trajectories on it: its glyphs and their data."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 
 import bokeh.models as bm
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.curves import Curves
-from solverscope.app.views.playground.playground_landscape import SHADES, Landscape
-from solverscope.app.views.playground.playground_marks import Marks
+from solverscope.app.views.playground.playground_landscape import LANDSCAPE_SHADES, Landscape
+from solverscope.app.views.playground.playground_marks import PlaneMarks
 
 #: Colour of high ground, and how much of it the highest has.
-GROUND, MOST = "#6B8299", 0.45
+GROUND_COLOR, MAX_OPACITY = "#6B8299", 0.45
 #: What each source holds, empty to begin with; columns of lines are not called like those of the runs, which
 #: the pointer tells of.
-COLUMNS = {
-    "image": theme.IMAGE,
+PLANE_SOURCES = {
+    "image": ui.IMAGE,
     **dict.fromkeys(("extent", "start"), ("x", "y")),
     **dict.fromkeys(("contours", "kinks", "line", "ellipse", "hull"), ("across", "up")),
     **dict.fromkeys(("subgradients", "combination", "direction"), ("x0", "y0", "x1", "y1")),
     **{"here": ("x", "y", "color", "size"), "rays": ("x0", "y0", "x1", "y1", "color")},
 }
 #: Those of what is at the cursor.
-SIGNS = ("subgradients", "combination", "direction", "hull", "ellipse")
+CURSOR_SOURCES = ("subgradients", "combination", "direction", "hull", "ellipse")
 
 
 class Plane:
@@ -34,17 +34,20 @@ class Plane:
     def __init__(self, name: str, height: int) -> None:
         tools = [bm.PanTool(), bm.WheelZoomTool(), bm.ResetTool(), bm.BoxZoomTool(match_aspect=True)]
         looks = {"height": height, "match_aspect": True, "tools": tools, "active_drag": tools[-1]}
-        self.figure = plot = theme.plot(name, x_label="x", y_label="y", **looks)
+        self.figure = plot = ui.plot(name, x_label="x", y_label="y", **looks)
         plot.min_border_left = 48
-        self.sources = {key: theme.source(*columns) for key, columns in COLUMNS.items()}
+        self.sources = {key: ui.source(*columns) for key, columns in PLANE_SOURCES.items()}
         self._ground()
         self._signs()
         self.curves = Curves(("x", "y", "f"), self._trajectory)
-        theme.point_out(plot, ("x", "x"), ("y", "y"), ("f", "f"))
+        ui.point_out(plot, ("x", "x"), ("y", "y"), ("f", "f"))
 
     def _ground(self) -> None:
-        shades = [f"{GROUND}{round(255 * MOST * k / (SHADES - 1)):02x}" for k in range(SHADES)]
-        theme.image(self.figure, self.sources["image"], shades, (0, SHADES - 1))
+        shades = [
+            f"{GROUND_COLOR}{round(255 * MAX_OPACITY * k / (LANDSCAPE_SHADES - 1)):02x}"
+            for k in range(LANDSCAPE_SHADES)
+        ]
+        ui.image(self.figure, self.sources["image"], shades, (0, LANDSCAPE_SHADES - 1))
         self._line("contours", line_width=0.7, line_alpha=0.7)
         self._line("kinks", line_width=2.5, line_alpha=0.8)
         self._line("line", line_dash="dashed", line_width=1.5)
@@ -60,16 +63,16 @@ class Plane:
         self._line("hull", line_dash="dotted", line_width=1.5)
         looks = {"color": "color", "line_dash": "dotted", "line_width": 2}
         plot.segment("x0", "y0", "x1", "y1", source=sources["rays"], **looks)
-        edge = {"line_color": theme.GREY, "level": "overlay"}
+        edge = {"line_color": ui.GREY, "level": "overlay"}
         looks = {"marker": "circle_dot", "size": 13, "line_width": 1.5, "fill_alpha": 0.0}
         plot.scatter("x", "y", source=sources["start"], **looks, **edge)
         plot.scatter("x", "y", source=sources["here"], size="size", fill_color="color", **edge)
-        self._arrow("subgradients", 1.5, theme.GREY)
-        self._arrow("combination", 3, theme.GREY)
-        self._p = self._arrow("direction", 3, theme.COLORS[0])
+        self._arrow("subgradients", 1.5, ui.GREY)
+        self._arrow("combination", 3, ui.GREY)
+        self._p = self._arrow("direction", 3, ui.COLORS[0])
 
     def _line(self, name: str, **looks: Any) -> None:
-        self.figure.line("across", "up", source=self.sources[name], line_color=theme.GREY, **looks)
+        self.figure.line("across", "up", source=self.sources[name], line_color=ui.GREY, **looks)
 
     def _arrow(self, name: str, width: float, color: str) -> bm.Arrow:
         """Draw arrows from (x0, y0) to (x1, y1)."""
@@ -82,25 +85,25 @@ class Plane:
 
     def _trajectory(self, source: bm.ColumnDataSource, color: str, dash: str) -> list[bm.GlyphRenderer]:
         dots = self.figure.scatter("x", "y", source=source, size=5, color=color)
-        return [dots, theme.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
+        return [dots, ui.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
 
     def show(self, name: str, *columns: Sequence[Any]) -> None:
-        """Draw these columns of a source, in the order of ``COLUMNS``; without any nothing is drawn."""
-        theme.fill(self.sources[name], *columns)
+        """Draw these columns of a source, in the order of ``PLANE_SOURCES``; none if none are given."""
+        ui.fill(self.sources[name], *columns)
 
     def show_ground(self, land: Landscape) -> None:
         """Draw the function."""
         (x0, x1, y0, y1), (up, across) = land.window, land.image.shape
         dx, dy = (x1 - x0) / (across - 1), (y1 - y0) / (up - 1)
         corner, size = (x0 - 0.5 * dx, y0 - 0.5 * dy), (x1 - x0 + dx, y1 - y0 + dy)
-        self.sources["image"].data = theme.picture(land.image, *corner, *size)
+        self.sources["image"].data = ui.picture(land.image, *corner, *size)
         self.show("contours", *land.contours)
         self.show("kinks", *land.kinks)
 
-    def show_marks(self, marks: Marks | None, size: float, color: str) -> None:
+    def show_marks(self, marks: PlaneMarks | None, size: float, color: str) -> None:
         """Draw what the solver sees at the cursor's iterate, in a window of this size; None: nothing."""
         shapes = {} if marks is None else marks.shapes(size)
-        for name in SIGNS:
+        for name in CURSOR_SOURCES:
             self.show(name, *shapes.get(name, ()))
         for look in (self._inside.glyph, self._p.end):
             look.update(fill_color=color, line_color=color)

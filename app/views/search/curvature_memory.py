@@ -1,4 +1,4 @@
-"""What a quasi-Newton solver remembers: its pairs (s, y), and the matrix B they make."""
+"""View of the memory of a quasi-Newton solver: its pairs (s, y), and the matrix B that they define."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from bokeh.models import ColorBar, ColumnDataSource, HoverTool, Span
 from bokeh.plotting import figure
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.feed import Records, known
 from solverscope.app.views.base.plot import Plots, RunPlot
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.solvers import MEMORY, Trace
-from solverscope.solvers.parts.memory import middle, spectrum
+from solverscope.solvers.curvature.memory import middle, spectrum
 
 #: Bytes of a number.
-WORD = 8
+BYTES_PER_NUMBER = 8
 #: From -1 over nothing at 0 to 1: on a light and on a dark page.
-PALETTE = [f"{theme.COLORS[1]}{-a:02x}" if a < 0 else f"{theme.COLORS[0]}{a:02x}" for a in range(-255, 256)]
+PALETTE = [f"{ui.COLORS[1]}{-a:02x}" if a < 0 else f"{ui.COLORS[0]}{a:02x}" for a in range(-255, 256)]
 
 
 class Pairs(RunPlot):
-    """Pairs held by every run; a cross marks an iteration whose pair was refused for want of curvature."""
+    """Pairs held by every run; a cross marks an iteration whose pair had too little curvature."""
 
     id = "memory-pairs"
     title = "Pairs held"
@@ -63,7 +63,7 @@ class Bytes(RunPlot):
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.problem.get("n_params", np.nan)
-        columns = 2.0 * WORD / 1e6 * known(rows["memory_pairs"])
+        columns = 2.0 * BYTES_PER_NUMBER / 1e6 * known(rows["memory_pairs"])
         return {
             "y": self.drawable(columns * known(rows["working_set"])),
             "whole": self.drawable(columns * size),
@@ -71,8 +71,8 @@ class Bytes(RunPlot):
 
 
 class Memory(Plots, ProbeView):
-    """The pairs of every run over time, and at the cursor what they say: how much curvature each holds, SᵀY
-    and the middle matrix of the compact form, and the eigenvalues of B on the span of the pairs."""
+    """The pairs of every run over time. At the cursor: the curvature of each pair, SᵀY and the middle matrix
+    of the compact form, and the eigenvalues of B on the span of the pairs."""
 
     id = "memory"
     title = "Memory"
@@ -82,13 +82,13 @@ class Memory(Plots, ProbeView):
 
     def build(self) -> None:
         self.plots(Pairs, Bytes, Scaling, height=220)
-        self._said = theme.said(2, 3)
-        self._pairs = theme.source("pair", "cosine")
-        self._eigenvalues = theme.source("n", "value")
-        self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
-        self._cross = {name: theme.source(*theme.IMAGE) for name in ("SY", "middle")}
-        self._at_cursor = theme.column(kind="plots")
-        self._body.extend([theme.column(*self.parts, kind="plots"), self._said, self._at_cursor])
+        self._said = ui.cursor_text(2, 3)
+        self._pairs = ui.source("pair", "cosine")
+        self._eigenvalues = ui.source("n", "value")
+        self._gamma = Span(dimension="width", line_color=ui.GREY, line_dash="dashed")
+        self._cross = {name: ui.source(*ui.IMAGE) for name in ("SY", "middle")}
+        self._at_cursor = ui.column(kind="plots")
+        self._body.extend([ui.column(*self.parts, kind="plots"), self._said, self._at_cursor])
         self._figures = self._make_figures()
 
     def _make_figures(self) -> list[figure]:
@@ -105,24 +105,24 @@ class Memory(Plots, ProbeView):
             self._picture_of("middle", "middle matrix: S, then Y"),
         ]
         for plot in found:
-            theme.whole(plot.xaxis)
+            ui.integer_ticks(plot.xaxis)
         for plot in found[2:]:
-            theme.whole(plot.yaxis)
+            ui.integer_ticks(plot.yaxis)
         return found
 
     def _dots(
         self, name: str, x_label: str, y_label: str, source: ColumnDataSource, tips: list[tuple[str, str]]
     ) -> figure:
         """Draw the two columns of a source, on a logarithmic scale."""
-        plot = theme.plot(f"memory-{name}", x_label=x_label, y_label=y_label, log_y=True, height=240)
-        plot.scatter(*source.data, source=source, size=8, color=theme.COLORS[0])
+        plot = ui.plot(f"memory-{name}", x_label=x_label, y_label=y_label, log_y=True, height=240)
+        plot.scatter(*source.data, source=source, size=8, color=ui.COLORS[0])
         plot.add_tools(HoverTool(tooltips=tips))
         return plot
 
     def _picture_of(self, name: str, label: str) -> figure:
-        plot = theme.plot(f"memory-{name}", x_label=label, y_label="", height=260)
+        plot = ui.plot(f"memory-{name}", x_label=label, y_label="", height=260)
         tips = [("value", "@image{0.[0000]}")]
-        drawn = theme.image(plot, self._cross[name], PALETTE, (-1.0, 1.0), tips)
+        drawn = ui.image(plot, self._cross[name], PALETTE, (-1.0, 1.0), tips)
         plot.y_range.flipped = True
         plot.add_layout(ColorBar(color_mapper=drawn.glyph.color_mapper, width=10), "right")
         return plot
@@ -131,7 +131,7 @@ class Memory(Plots, ProbeView):
         return any(len(t) and int(t.memory_pairs.max(initial=-1)) >= 0 for t in self.traces)
 
     def seen(self) -> tuple[int, Seen] | None:
-        """Return the pairs at the cursor; where they have just been cleared, the last that there were."""
+        """Return the pairs at the cursor, or the last ones before it if they have just been cleared."""
         here = super().seen()
         if here is None or len(here[1]["SS"]):
             return here
@@ -148,7 +148,7 @@ class Memory(Plots, ProbeView):
         self._at_cursor.visible = False
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
-        # an epoch may clear the pairs: figures that went with them would move the page
+        # an epoch may clear the pairs, and removing the figures would shift the page
         self._at_cursor.visible = True
         SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
         gamma = float(seen["gamma"])
@@ -162,20 +162,20 @@ class Memory(Plots, ProbeView):
         self._eigenvalues.data = {"n": np.arange(1, values.size + 1), "value": values}
         self._gamma.location = gamma
         if not len(self._at_cursor):
-            self._at_cursor.extend(theme.pane(plot) for plot in self._figures)
+            self._at_cursor.extend(ui.pane(plot) for plot in self._figures)
 
     def _sentence(self, iteration: int, seen: Seen) -> str:
-        trace, number, pairs = self.cursor.run, theme.number, len(seen["SS"])
+        trace, number, pairs = self.cursor.run, ui.number, len(seen["SS"])
         rows, size = int(seen["working_set"]), trace.info.problem.get("n_params")
-        # only who solves an inner problem multiplies by B, and makes Q for it out of S and Y
+        # only solvers with an inner problem multiply by B, and form Q from S and Y for it
         held = "Q has" if seen["inner_iterations"] >= 0 else "S and Y have"
         said = f"<p><b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "
         if not pairs:
             return f"{said}no pairs, B = B₀.</p>"
-        said += f"{theme.counted(pairs, 'pair')}; {held} {number(2 * pairs)} columns of "
-        said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
+        said += f"{ui.counted(pairs, 'pair')}; {held} {number(2 * pairs)} columns of "
+        said += f"{number(rows)} numbers, {number(2 * pairs * BYTES_PER_NUMBER * rows / 1e6, 3)} MB"
         if size is not None and rows < size:
-            whole = 2 * pairs * WORD * size / 1e6
+            whole = 2 * pairs * BYTES_PER_NUMBER * size / 1e6
             said += f", instead of {number(whole, 3)} MB for all {number(size)} weights"
         if "gram" not in seen:
             said += "; for so many the eigenvalues of B are not computed"
@@ -189,4 +189,4 @@ def _picture(values: np.ndarray) -> dict[str, Any]:
     """Return a matrix as an image, its first row at 0; without entries there is none, since a browser cannot
     paint it."""
     rows, columns = values.shape
-    return theme.picture(values, 0, 0, columns, rows) if values.size else dict.fromkeys(theme.IMAGE, ())
+    return ui.picture(values, 0, 0, columns, rows) if values.size else dict.fromkeys(ui.IMAGE, ())

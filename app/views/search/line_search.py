@@ -1,67 +1,67 @@
-"""The line-search lab: the search that led to the iterate under the cursor, and what other rules would do."""
+"""View of the line search that led to the iterate under the cursor, with the steps of other rules."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import panel_material_ui as pmui
 import param
 
-from solverscope.app import theme
-from solverscope.app.serving.batch import batch
+from solverscope.app import ui
+from solverscope.app.ui.batch import batch
+from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.app.views.base.view import at_once
-from solverscope.app.views.search.line_figures import HEIGHT, Data, LineFigures, legend
+from solverscope.app.views.search.line_figures import PLOT_HEIGHT, Data, LineFigures, legend
 from solverscope.app.views.search.trials import Trials
-from solverscope.solvers import LINE, Problem, Trace
-from solverscope.solvers.parts.linesearch import Found
+from solverscope.solvers import LINE, Problem, Trace, parameters
 from solverscope.solvers.probes.study import Study
-from solverscope.solvers.runs.segments import problem_at
+from solverscope.solvers.search.line_search import INEXACT, MODEL_ARMIJO, Armijo, Wolfe
+from solverscope.solvers.search.outcome import SearchResult
+from solverscope.solvers.traces.segments import problem_at
 
-#: Seconds that may be computed in the page's own thread, at once.
-MOMENT = 0.03
-#: Evaluations of φ that a change of a rule takes, about.
-RULE = 20
-#: Factor of the inexact search of Yu et al. 2010, footnote 1.
-DECAY = 0.9
+#: Seconds of computation that may run at once, in the thread of the page.
+AT_ONCE_SECONDS = 0.03
+#: Approximate number of evaluations of φ after a change of a rule.
+EVALUATIONS_PER_RULE = 20
 TENTHS = tuple(k / 10 for k in range(1, 10))
-#: Sliders: symbols and values. They stand at the default for a solver that has no such parameter.
+#: Sliders: symbols and values. A solver without such a parameter leaves them at their defaults.
 KNOBS = {
     "sigma": ("σ", (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95, 0.99)),
     "beta": ("β", (0.05, *TENTHS, 0.95)),
     "c1": ("c₁", (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95)),
     "c2": ("c₂", (0.01, *TENTHS, 0.95, 0.99)),
 }
+#: Help texts of their parameters.
+HELP = {parameter.name: parameter.help for rule in (Armijo, Wolfe) for parameter in parameters(rule)}
 
 
-class Looked:
-    """What was found out about one line, in any thread: its picture in the window, and where each of the
-    ``rules`` would end; ``decay`` is that of an inexact search."""
+class LineAnalysis:
+    """The picture of one line in the window, and the results of both rules on it, computed in any thread."""
 
-    def __init__(
-        self, study: Study, rules: Mapping[str, float], decay: float | None, *, zoomed: bool, models: bool
-    ) -> None:
-        self.study, self.rules, self.models = study, rules, models
+    def __init__(self, study: Study, armijo: Armijo, wolfe: Wolfe, *, zoomed: bool, models: bool) -> None:
+        self.study, self.armijo, self.wolfe, self.models = study, armijo, wolfe, models
         self.picture = study.drawn(*(study.near if zoomed else study.window))
-        self.armijo = study.armijo(rules["sigma"], rules["beta"]) if study.promised < 0.0 else None
-        self.wolfe = study.wolfe(rules["c1"], rules["c2"], decay) if study.has_slopes else None
+        self.by_armijo = study.armijo(armijo) if study.promised < 0.0 else None
+        self.by_wolfe = study.wolfe(wolfe) if study.has_slopes else None
         self.random = study.random_slopes() if models and study.has_slopes else np.zeros(0)
 
 
 class LineSearch(ProbeView):
-    """φ(t) = f(w + t d) of the search that led to the iterate under the cursor, rebuilt from w and d: the
-    steps tried, numbered in their order, the accepted one filled; Armijo's line, the cone of Wolfe's slopes,
-    and the steps that the rules would take with other σ, β, c₁ and c₂, replayed on φ by the solvers' own
-    searches. Below it the slope φ′, a staircase where f has kinks; beside it the trials of all searches.
+    """φ(t) = f(w + t d) of the search that led to the iterate under the cursor, rebuilt from w and d.
 
-    Where the path is not straight there is no such φ, and the trials are drawn alone: its projection on an
-    orthant (owl-qn), a proximal step of length t (prox-gd and its kind), or the longest of many searches in
-    single rows of W, which see the part of f that depends on the row.
+    The steps tried are numbered in their order, the accepted one is filled. Armijo's line and the cone of
+    Wolfe's slopes are drawn. So are the steps that the rules would take with other σ, β, c₁ and c₂, replayed
+    on φ by the solvers' own searches. Below it the slope φ′, a staircase if f has kinks; next to it the
+    trials of all searches.
+
+    If the path is not straight there is no such φ, and the trials are drawn alone. Such a path is a
+    projection on an orthant (owl-qn), or a proximal step of length t (prox-gd and its kind). Or it is the
+    longest of many searches in single rows of W, which see the part of f that depends on the row.
     """
 
     id = "line-search"
@@ -70,10 +70,10 @@ class LineSearch(ProbeView):
     carried = ("line",)
     hint = "Run a solver with a line search (such as prox-qn or owl-qn) to see its trials here."
 
-    sigma: float = param.Magnitude(0.01, doc="share of the promised decrease that Armijo's rule needs")
-    beta: float = param.Magnitude(0.5, doc="factor of the backtracking search")
-    c1: float = param.Magnitude(1e-3, doc="share of the promised decrease that the Wolfe conditions need")
-    c2: float = param.Magnitude(0.8, doc="share of the slope that the Wolfe conditions allow to remain")
+    sigma: float = param.Magnitude(MODEL_ARMIJO.sigma, doc=HELP["sigma"])
+    beta: float = param.Magnitude(MODEL_ARMIJO.beta, doc=HELP["beta"])
+    c1: float = param.Magnitude(INEXACT.c1, doc=HELP["c1"])
+    c2: float = param.Magnitude(INEXACT.c2, doc=HELP["c2"])
     zoomed: bool = param.Boolean(default=False, doc="zoom to the accepted step")
     models: bool = param.Boolean(default=False, doc="draw the solver's model of f along the line")
 
@@ -82,9 +82,9 @@ class LineSearch(ProbeView):
         self._searched: int | None = None  # the iterate that the search which is drawn led to
         self._studies: WeakKeyDictionary[Trace, tuple[int, Study]] = WeakKeyDictionary()
         self._seconds: WeakKeyDictionary[Problem, tuple[float, float]] = WeakKeyDictionary()
-        self.trials = Trials(whole=self, height=HEIGHT)
-        self._said, self._rule_steps = theme.said(1, 2), theme.said(1, 2)
-        self._legend = theme.html()
+        self.trials = Trials(whole=self, height=PLOT_HEIGHT)
+        self._said, self._rule_steps = ui.cursor_text(1, 2), ui.cursor_text(1, 2)
+        self._legend = ui.html()
         self.figures = LineFigures(self.id)
         self._knobs = {name: self._knob(name) for name in KNOBS}
         self._zoom = pmui.Button(label="Zoom to the step", variant="outlined", size="small", margin=(10, 4))
@@ -92,13 +92,13 @@ class LineSearch(ProbeView):
         self._model = pmui.Checkbox.from_param(
             self.param.models, label="Model of f", size="small", margin=(8, 4)
         )
-        controls = theme.column(*self._knobs.values(), self._zoom, self._model, kind="controls")
-        self._slope = theme.column(self.late_pane(self.figures.slope), kind="narrow")
+        controls = ui.column(*self._knobs.values(), self._zoom, self._model, kind="controls")
+        self._slope = ui.column(self.late_pane(self.figures.slope), kind="narrow")
         self._slope.visible = False
-        across = theme.column(
-            theme.column(self.late_pane(self.figures.phi), kind="broad"),
+        across = ui.column(
+            ui.column(self.late_pane(self.figures.phi), kind="broad"),
             self._slope,
-            theme.column(self.trials, kind="narrow"),
+            ui.column(self.trials, kind="narrow"),
             kind="across",
         )
         self._body.extend([controls, self._said, self._rule_steps, self._legend, across])
@@ -125,7 +125,7 @@ class LineSearch(ProbeView):
         self.drew(self._searched)
 
     def _match_knobs(self, trace: Trace) -> None:
-        """Set the sliders to the run's own parameters, where it has them."""
+        """Set the sliders to the run's own parameters, if it has them."""
         with param.parameterized.discard_events(self):
             for name, knob in self._knobs.items():
                 value = trace.info.params.get(name)
@@ -151,7 +151,7 @@ class LineSearch(ProbeView):
         self._look()
 
     def _why_no_line(self, seen: Seen) -> str:
-        """Say why φ cannot be drawn; nothing where it can be."""
+        """Return why φ cannot be drawn; empty if it can."""
         if not seen["straight"]:
             if int(seen["block"]) >= 0:
                 return (
@@ -167,15 +167,15 @@ class LineSearch(ProbeView):
             return "This run's problem is not in memory: its trials are drawn."
         return ""
 
-    # what is computed
+    # computation
 
     def _mark(self, iteration: int) -> tuple[object, ...]:
-        """Collect all that the picture depends on."""
+        """Return everything that the figure depends on."""
         knobs = (getattr(self, name) for name in KNOBS)
         return self.chosen, iteration, self.zoomed, self.models, *knobs
 
     def _look(self) -> None:
-        """Have what the picture shows computed, unless it is drawn already, or something is under way."""
+        """Start to compute what the figure shows, unless it is drawn already or a computation is running."""
         found = self.seen()
         if self._busy or found is None or self._why_no_line(found[1]):
             return
@@ -187,25 +187,29 @@ class LineSearch(ProbeView):
         study = known[1] if known[0] == iteration else None
         whole, one = self._seconds.get(trace.problem, (math.inf, math.inf))
         self._busy = True
-        decay = DECAY if trace.info.params.get("line_search") == "ils" else None
+        decay = INEXACT.decay if trace.info.params.get("line_search") == "ils" else 0.0
+        armijo, wolfe = Armijo(self.beta, self.sigma), Wolfe(self.c1, self.c2, decay)
         zoomed, models = self.zoomed, self.models
-        rules = {name: getattr(self, name) for name in KNOBS}
 
-        def work(pulse: Callable[[], None]) -> Looked:
+        def work(pulse: Callable[[], None]) -> LineAnalysis:
             line = study or Study(problem, seen, pulse)
             line.pulse = pulse
             try:
-                return Looked(line, rules, decay, zoomed=zoomed, models=models)
+                return LineAnalysis(line, armijo, wolfe, zoomed=zoomed, models=models)
             finally:
                 line.pulse = lambda: None
 
-        later = at_once if (whole if study is None else RULE * one) < MOMENT else self.later
+        later = (
+            at_once
+            if (whole if study is None else EVALUATIONS_PER_RULE * one) < AT_ONCE_SECONDS
+            else self.later
+        )
         later(work, partial(self._found, trace, iteration, seen, self._mark(iteration)))
 
     def _found(
-        self, trace: Trace, iteration: int, seen: Seen, mark: tuple[object, ...], looked: Looked | None
+        self, trace: Trace, iteration: int, seen: Seen, mark: tuple[object, ...], looked: LineAnalysis | None
     ) -> None:
-        """Draw what was found, if it is of the run under the cursor, and go on with what is wanted by now."""
+        """Draw the analysis if it belongs to the run under the cursor, then start the one needed now."""
         self._busy = False
         if looked is None:
             self._said.object = f"<p>{self._sentence(iteration, seen)} φ could not be computed.</p>"
@@ -222,14 +226,14 @@ class LineSearch(ProbeView):
         if self.in_sight:
             self._look()
 
-    # what is drawn
+    # drawing
 
-    def _show(self, iteration: int, seen: Seen, looked: Looked | None) -> None:
-        """Draw one search: its trials, and what was found out about its line, if anything was."""
+    def _show(self, iteration: int, seen: Seen, looked: LineAnalysis | None) -> None:
+        """Draw one search: its trials, and the analysis of its line, if there is one."""
         self._searched = iteration
         self.drew(iteration)
         with batch():
-            data, steps = trials(seen), f"step t on the way to iteration {theme.number(iteration)}"
+            data, steps = trials(seen), f"step t on the way to iteration {ui.number(iteration)}"
             why = self._why_no_line(seen)
             if looked is None:
                 self._drawn.changed("complete")
@@ -246,8 +250,8 @@ class LineSearch(ProbeView):
             self._rule_steps.object = f"<p>{accepted_steps(looked)}</p>" if looked is not None else ""
             self._legend.object = legend({*data, "accepted"})
 
-    def _enable(self, looked: Looked | None, no_line: bool) -> None:
-        """Grey out what has no meaning for this search."""
+    def _enable(self, looked: LineAnalysis | None, no_line: bool) -> None:
+        """Disable the controls that do not apply to this search."""
         for widget in (*self._knobs.values(), self._zoom):
             widget.disabled = no_line
         if looked is not None:
@@ -259,8 +263,8 @@ class LineSearch(ProbeView):
             self._model.param.update(disabled=unknown, label=label)
 
     def _sentence(self, iteration: int, seen: Seen) -> str:
-        """Say how the search went."""
-        trace, number, f = self.chosen, theme.number, float(seen["start"][0])
+        """Return the sentence that describes the search."""
+        trace, number, f = self.chosen, ui.number, float(seen["start"][0])
         tried, block = len(seen["t"]), int(seen["block"])
         said = f"<b>{html.escape(trace.info.label)}</b>, "
         if block < 0:
@@ -271,7 +275,7 @@ class LineSearch(ProbeView):
         if not tried:
             return said + "f does not decrease along the direction, and no step was taken."
         if not accepted(seen).any():
-            return said + f"{theme.counted(tried, 'trial')}, and no step was accepted."
+            return said + f"{ui.counted(tried, 'trial')}, and no step was accepted."
         t, value, allowed = (float(seen[name][-1]) for name in ("t", "phi", "allowed"))
         change = value - f
         fell = f"f {'fell' if change <= 0.0 else 'rose'} by {number(abs(change))}"
@@ -282,26 +286,26 @@ class LineSearch(ProbeView):
             on = f"{number(sum(before))} of {number(len(before))} searches so far ended on a breakpoint"
             return said + f"an exact search, t = {number(t)}, {landed}; {fell}. {on}."
         return said + (
-            f"{theme.counted(tried, 'trial')}, t = {number(t)} accepted, "
+            f"{ui.counted(tried, 'trial')}, t = {number(t)} accepted, "
             f"{fell} (needed: a fall of at least {number(f - allowed)})."
         )
 
 
 def trials(seen: Seen) -> Data:
-    """Return the steps tried, in their order, and which was accepted."""
+    """Return the steps tried, in order, and the accepted one."""
     numbers = [str(k + 1) for k in range(len(seen["t"]))]
     filled = np.where(accepted(seen), 1.0, 0.0)
     return {"trials": (seen["t"], seen["phi"] - float(seen["start"][0]), numbers, filled)}
 
 
 def accepted(seen: Seen) -> np.ndarray:
-    """Tell which trial was accepted: the last of a search in a block, else that of the step taken, if any."""
+    """Return which trial was accepted: the last of a search in a block, else that of the step taken."""
     last = np.arange(len(seen["t"])) == len(seen["t"]) - 1
     return last & (np.isnan(seen["step"]) | (seen["t"] == seen["step"]))
 
 
 def joined(seen: Seen) -> Data:
-    """Return the trials as a line, and that of the most that the rule allowed at each."""
+    """Return the trials as a line, and as another the largest value that the rule allowed at each."""
     f, reference = map(float, seen["start"])
     order = np.argsort(seen["t"])
     t = np.append(0.0, seen["t"][order])
@@ -311,40 +315,43 @@ def joined(seen: Seen) -> Data:
     }
 
 
-def on_line(looked: Looked) -> Data:
-    """Return what there is to draw of a line, by source."""
-    study, rules, picture, f = looked.study, looked.rules, looked.picture, looked.study.start
+def on_line(looked: LineAnalysis) -> Data:
+    """Return the data to draw of a line, by source."""
+    study, wolfe, picture, f = looked.study, looked.wolfe, looked.picture, looked.study.start
     ends = np.array([0.0, float(picture.t[-1])])
     data = {
         "curve": (picture.t, picture.phi - f),
-        "rule": (ends, rules["sigma"] * study.promised * ends),
+        "rule": (ends, looked.armijo.sigma * study.promised * ends),
     }
     if kinks := study.marked(float(picture.t[0]), float(picture.t[-1])).tolist():
         data["kinks"] = np.array(kinks), np.interp(kinks, picture.t, picture.phi) - f
     if study.segment is not None:
         data["segment"] = [study.segment[0]], [min(study.segment[1], 2.0 * study.window[1])]
-    if looked.armijo is not None and looked.armijo.t > 0.0:
-        data["by_armijo"] = [looked.armijo.t], [study.phi(looked.armijo.t) - f]
-    if looked.wolfe is None:
+    if looked.by_armijo is not None and looked.by_armijo.t > 0.0:
+        data["by_armijo"] = [looked.by_armijo.t], [study.phi(looked.by_armijo.t) - f]
+    if looked.by_wolfe is None:
         return data
     start = study.slope(0.0)
     data["slopes"] = picture.slope_t, picture.slope
-    data["asked"] = ends, np.full(2, rules["c2"] * start)
-    cone = np.append(rules["c1"] * start * ends, rules["c2"] * start * ends[1])
+    data["asked"] = ends, np.full(2, wolfe.c2 * start)
+    cone = np.append(wolfe.c1 * start * ends, wolfe.c2 * start * ends[1])
     data["cone"] = np.append(ends, ends[1]), cone
-    if (allowed := study.allowed_by_wolfe(rules["c1"], rules["c2"], picture)) is not None:
+    if (allowed := study.allowed_by_wolfe(wolfe, picture)) is not None:
         t = np.unique(np.clip(np.append(picture.t, allowed), *allowed))
         data["wolfe"] = t, np.interp(t, picture.t, picture.phi) - f
-    if 0.0 < looked.wolfe.t < math.inf:
-        data["by_wolfe"] = [looked.wolfe.t], [study.phi(looked.wolfe.t) - f]
+    if 0.0 < looked.by_wolfe.t < math.inf:
+        data["by_wolfe"] = [looked.by_wolfe.t], [study.phi(looked.by_wolfe.t) - f]
     if looked.models and math.isfinite(study.model):
         data |= along(picture.t, study, looked.random)
     return data
 
 
 def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
-    """Return the models of f along the line, less f(w): Q_t of random subgradients g, t gᵀd + ½t²dᵀBd, joined
-    with gaps, and the pseudo-quadratic M_t of eq. (10) of Yu et al. 2010, with the sup of gᵀd."""
+    """Return the models of f along the line, minus f(w).
+
+    ``subgradients`` holds Q_t = t gᵀd + ½t²dᵀBd for each random subgradient g; nan separates the curves.
+    ``model`` is the pseudo-quadratic M_t of eq. (10) of Yu et al. 2010, which has the sup of gᵀd instead.
+    """
     square = 0.5 * study.model * t * t
     steepest = np.where(t >= 0.0, study.slope(0.0), study.slope(0.0, -1)) * t
     each = np.append(random[:, None] * t + square, np.full((len(random), 1), np.nan), axis=1)
@@ -354,44 +361,44 @@ def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
     }
 
 
-def accepted_steps(looked: Looked) -> str:
-    """Say what the rules would have accepted, and after how many trials."""
-    number, rules = theme.number, looked.rules
-    if looked.armijo is None:
+def accepted_steps(looked: LineAnalysis) -> str:
+    """Return the sentence on the steps that the rules accept, and after how many trials."""
+    number, armijo, wolfe = ui.number, looked.armijo, looked.wolfe
+    if looked.by_armijo is None:
         slope = f": its slope is {number(looked.study.slope(0.0))}" if looked.study.has_slopes else ""
         return f"No rule accepts a step: f does not decrease along the direction{slope}."
 
-    def ending(found: Found[float]) -> str:
-        count = theme.counted(found.trials, "trial")
+    def ending(found: SearchResult[float]) -> str:
+        count = ui.counted(found.trials, "trial")
         if found.t == math.inf:
             return f"every step, however long ({count})"
         return f"t = {number(found.t)} after {count}" if found.t else f"no step in {count}"
 
     said = (
-        f"<b>Armijo</b> with σ = {number(rules['sigma'])}, β = {number(rules['beta'])} accepts "
-        f"{ending(looked.armijo)}"
+        f"<b>Armijo</b> with σ = {number(armijo.sigma)}, β = {number(armijo.beta)} accepts "
+        f"{ending(looked.by_armijo)}"
     )
-    if looked.wolfe is not None:
+    if looked.by_wolfe is not None:
         said += (
-            f"; <b>Wolfe</b> with c₁ = {number(rules['c1'])}, c₂ = {number(rules['c2'])} accepts "
-            f"{ending(looked.wolfe)}"
+            f"; <b>Wolfe</b> with c₁ = {number(wolfe.c1)}, c₂ = {number(wolfe.c2)} accepts "
+            f"{ending(looked.by_wolfe)}"
         )
     return said + "."
 
 
 def _landed(t: float, lo: float, hi: float) -> str:
-    """Say where in its target segment an exact search has landed."""
+    """Return in words where in its target segment an exact search ended."""
     if t in (lo, hi) and t > 0.0:
         return "on a breakpoint"
     if math.isinf(hi):
-        return f"beyond the last breakpoint, {theme.number(lo)}"
+        return f"beyond the last breakpoint, {ui.number(lo)}"
     if lo == 0.0:
-        return f"before the first breakpoint, {theme.number(hi)}"
-    return f"between the breakpoints {theme.number(lo)} and {theme.number(hi)}"
+        return f"before the first breakpoint, {ui.number(hi)}"
+    return f"between the breakpoints {ui.number(lo)} and {ui.number(hi)}"
 
 
 def _row(trace: Trace, row: int) -> str:
     """Return a row of W by name, or the weights behind the last."""
     if row >= trace.info.problem.get("n_features", row + 1):
         return "the transitions"
-    return f"the row of {theme.pictured(trace.names.feature(row), trace.names.picture_shape)}"
+    return f"the row of {ui.pixel_label(trace.names.feature(row), trace.names.picture_shape)}"

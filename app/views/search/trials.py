@@ -1,4 +1,4 @@
-"""How many steps each search of a run tried: a bar an iteration."""
+"""View of the number of trials of each line search of a run, as bars."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 import param
 from bokeh.models import ColumnDataSource, HoverTool
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.view import View, placed
 
-#: Bars, at most: of more iterations each stands for several, and shows the longest search among them.
-BARS = 400
-#: Bars with room between them, at most; of more their upper ends alone are drawn.
-APART = 100
+#: Most bars: with more iterations each bar covers several, and shows the longest search among them.
+MOST_BARS = 400
+#: Most bars with gaps between them; with more, only their upper ends are drawn.
+MOST_SPACED_BARS = 100
 
 
 class Trials(View):
@@ -27,7 +27,7 @@ class Trials(View):
 
     def build(self) -> None:
         self._bars = ColumnDataSource(bars(np.zeros(0, int), np.zeros(0, int)))
-        self.figure = theme.plot(
+        self.figure = ui.plot(
             self.id,
             x_label="iteration  ·  click to go there",
             y_label="trials",
@@ -35,7 +35,7 @@ class Trials(View):
         )
         self.figure.y_range.start = 0
         self.figure.yaxis.ticker.min_interval = 1
-        theme.whole(self.figure.xaxis)
+        ui.integer_ticks(self.figure.xaxis)
         drawn = self.figure.vbar(
             "x",
             top="trials",
@@ -43,14 +43,14 @@ class Trials(View):
             width="width",
             source=self._bars,
             name="bars",
-            color=theme.COLORS[0],
+            color=ui.COLORS[0],
             fill_alpha=0.65,
             line_alpha=0.0,
         )
         tips = [("iteration", "@iteration"), ("trials", "@trials")]
         self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
         self.show_cursor(self.figure)
-        self._body.append(theme.pane(self.figure))
+        self._body.append(ui.pane(self.figure))
 
     def has_content(self) -> bool:
         return self.chosen is not None
@@ -69,15 +69,14 @@ class Trials(View):
 
 
 def bars(iteration: np.ndarray, trials: np.ndarray) -> dict[str, np.ndarray]:
-    """Make the bars: where each stands and how wide it is, and of the longest search that it stands for the
-    iteration and the trials."""
+    """Return the bars: places and widths, and the iteration and trials of the longest search in each."""
     searched = trials > 0
     iteration, trials = iteration[searched], trials[searched].astype(int)
-    each = -(-iteration.size // BARS) or 1
+    each = -(-iteration.size // MOST_BARS) or 1
     starts = np.arange(0, iteration.size, each)
     longest = np.array([k + int(np.argmax(trials[k : k + each])) for k in starts.tolist()], dtype=int)
     ends = np.minimum(starts + each, iteration.size) - 1
-    apart = starts.size <= APART
+    apart = starts.size <= MOST_SPACED_BARS
     return {
         "x": 0.5 * (iteration[starts] + iteration[ends]),
         "width": iteration[ends] - iteration[starts] + (0.8 if apart else 1.0),

@@ -10,11 +10,13 @@ from solverscope.app.views.base.probe_view import Seen
 from solverscope.solvers import ROWS, Trace
 
 
-class Moves:
-    """Features of a run with a ``rows`` probe that became non-zero (``entered``) or zero (``left``) between
-    the observation at an iteration and the one ``before`` it; and those that did so since the start and are
-    still in (``since_start``), or were in and are out again (``gone``). Those in are in falling order of
-    ‖W_j‖, those out begin with the last to leave."""
+class RowMoves:
+    """Features of a run with a ``rows`` probe that became non-zero or zero between two observations.
+
+    They ``entered`` or ``left`` between the observation at an iteration and the one ``before`` it. Those
+    ``since_start`` entered since the start and are still in, those ``gone`` were in and are out again. Those
+    in are in falling order of ‖W_j‖, those out begin with the last to leave.
+    """
 
     def __init__(self, trace: Trace, iteration: int) -> None:
         entries = [entry for entry in trace.probes.entries(ROWS.name) if entry[0] <= iteration]

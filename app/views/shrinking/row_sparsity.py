@@ -12,22 +12,23 @@ import numpy as np
 from bokeh.models import CustomJSHover
 from bokeh.plotting import figure
 
-from solverscope.app import looks, theme
+from solverscope.app import ui
+from solverscope.app.ui import run_styles
 from solverscope.app.views.base.feed import Records, known
 from solverscope.app.views.base.plot import Plots, RunPlot
 from solverscope.app.views.base.probe_view import Seen
 from solverscope.app.views.search.curvature_memory import PALETTE
-from solverscope.app.views.shrinking.row_moves import Moves
+from solverscope.app.views.shrinking.row_moves import RowMoves
 from solverscope.solvers import ROWS, Names, Trace
 
 #: Runs whose matrices are drawn side by side, at most.
-SHOWN = 6
+MAX_MATRICES = 6
 #: Room between two of them, in widths of one.
-ROOM = 0.12
+MATRIX_SPACING = 0.12
 #: Features named in a sentence, at most.
-NAMED = 8
+MAX_NAMED_FEATURES = 8
 #: Shade of the smallest weight, on a scale from 0 (none) to 1 (the largest).
-FAINT = 0.2
+MIN_SHADE = 0.2
 
 
 class RowShare(RunPlot):
@@ -60,20 +61,20 @@ class RowSparsity(Plots):
 
     def build(self) -> None:
         [self.share] = self.plots(RowShare, height=220)
-        self._said = theme.said(6)
-        self._patterns = theme.source(*theme.IMAGE, "weight", "features", "outputs", "shape")
-        self._pictures = theme.source(*theme.IMAGE, "norm")
+        self._said = ui.cursor_text(6)
+        self._patterns = ui.source(*ui.IMAGE, "weight", "features", "outputs", "shape")
+        self._pictures = ui.source(*ui.IMAGE, "norm")
         sides = ("left", "right", "bottom", "top", "color")
-        self._frames = {name: theme.source(*sides) for name in ("patterns", "pictures")}
-        self._moves = theme.source("x", "y", "marker")
+        self._frames = {name: ui.source(*sides) for name in ("patterns", "pictures")}
+        self._moves = ui.source("x", "y", "marker")
         self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
-        self._panes = [theme.pane(plot) for plot in (self.patterns, self.pictures)]
-        self._matrices = theme.column(kind="plots")
-        share = theme.column(self.share, self._said, kind="narrow")
-        self._body.append(theme.column(share, theme.column(self._matrices, kind="broad"), kind="across"))
+        self._panes = [ui.pane(plot) for plot in (self.patterns, self.pictures)]
+        self._matrices = ui.column(kind="plots")
+        share = ui.column(self.share, self._said, kind="narrow")
+        self._body.append(ui.column(share, ui.column(self._matrices, kind="broad"), kind="across"))
 
     def _pattern_figure(self) -> figure:
-        plot = theme.plot(
+        plot = ui.plot(
             "row-patterns",
             x_label="outputs  ·  blue above zero, orange below",
             y_label="features  ·  largest ‖W_j‖ on top",
@@ -82,18 +83,19 @@ class RowSparsity(Plots):
         plot.y_range.flipped = True
         # x and y are numbers of an image; of the lists of names Bokeh would look up single letters
         named = {"feature": ("@y", "features"), "output": ("@x", "outputs")}
-        code, source = theme.asset("pixels.js", "row_names.js"), self._patterns
+        scripts, source = ui.asset("pixels.js", "row_sparsity.js"), self._patterns
+        code = f"{scripts}return rowName(special_vars, source, column, format)"
         formats = {
             place: CustomJSHover(args={"source": source, "column": column}, code=code)
             for place, column in named.values()
         }
-        tips = [("feature", theme.tip("@y")), ("output", "@x{custom}"), ("weight", "@weight{0.[0000]}")]
-        theme.image(plot, source, PALETTE, (-1.0, 1.0), tips, formats)
+        tips = [("feature", ui.hover_name("@y")), ("output", "@x{custom}"), ("weight", "@weight{0.[0000]}")]
+        ui.image(plot, source, PALETTE, (-1.0, 1.0), tips, formats)
         self._frame_runs(plot, "patterns")
         return plot
 
     def _picture_figure(self) -> figure:
-        plot = theme.plot(
+        plot = ui.plot(
             "row-pictures",
             x_label="‖W_j‖ of pixels  ·  + became non-zero, × zero",
             y_label="",
@@ -102,11 +104,12 @@ class RowSparsity(Plots):
         )
         plot.axis.visible = False
         plot.xaxis.visible = True
-        name = CustomJSHover(args={"source": self._pictures}, code=theme.asset("picture_names.js"))
+        code = ui.asset("row_sparsity.js") + "return pixelName(special_vars, source)"
+        name = CustomJSHover(args={"source": self._pictures}, code=code)
         tips = [("feature", "@x{custom}"), ("‖W_j‖", "@norm{0.[0000]}")]
-        theme.image(plot, self._pictures, PALETTE[255:], (0.0, 1.0), tips, {"@x": name})
+        ui.image(plot, self._pictures, PALETTE[255:], (0.0, 1.0), tips, {"@x": name})
         self._frame_runs(plot, "pictures")
-        sign = {"size": 10, "line_width": 2, "color": theme.COLORS[1]}
+        sign = {"size": 10, "line_width": 2, "color": ui.COLORS[1]}
         plot.scatter("x", "y", source=self._moves, marker="marker", **sign)
         return plot
 
@@ -114,17 +117,17 @@ class RowSparsity(Plots):
         """Draw frames of the runs' colours around images, which are named below."""
         frames = {"fill_alpha": 0.0, "line_color": "color", "line_width": 1.5}
         plot.quad("left", "right", "top", "bottom", source=self._frames[name], **frames)
-        theme.name_ticks(plot.xaxis[0], {})
+        ui.name_ticks(plot.xaxis[0], {})
 
     def has_content(self) -> bool:
         return any(trace.probes.iterations(ROWS.name) for trace in self.traces)
 
     def draw(self) -> None:
         super().draw()
-        shown = sorted(self.traces, key=lambda trace: trace is not self.cursor.run)[:SHOWN]
+        shown = sorted(self.traces, key=lambda trace: trace is not self.cursor.run)[:MAX_MATRICES]
         at = sys.maxsize if self.cursor.follow else self.cursor.iteration
         runs = [
-            Shown(trace, *looks.style(trace, place)[:1], *found)
+            ShownRows(trace, *run_styles.color_and_dash(trace, place)[:1], *found)
             for place, trace in enumerate(self.traces)
             if trace in shown and (found := trace.probes.last(ROWS.name, at)) is not None
         ]
@@ -133,38 +136,38 @@ class RowSparsity(Plots):
             return
         chosen = next((run for run in runs if run.trace is self.cursor.run), runs[0])
         self.drew(chosen.iteration if chosen.trace is self.cursor.run else None)
-        moves, shape = Moves(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
+        moves, shape = RowMoves(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
         pictured = [run for run in runs if run.trace.names.picture_shape == shape]
         self._said.object = _sentences(chosen, moves)
-        self._patterns.data = theme.columns(self._patterns, _patterns(runs))
+        self._patterns.data = ui.columns(self._patterns, _patterns(runs))
         rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
         self._frame("patterns", self.patterns, runs, 1, rows)
         if shape:
-            self._pictures.data = theme.columns(self._pictures, _pictures(pictured))
+            self._pictures.data = ui.columns(self._pictures, _pictures(pictured))
             self._frame("pictures", self.pictures, pictured, *shape[::-1])
             self._mark_moves(pictured.index(chosen), shape, moves)
         panes = self._panes if shape else self._panes[:1]
         if len(self._matrices) != len(panes):
             self._matrices.objects = panes
 
-    def _frame(self, name: str, plot: figure, runs: list[Shown], width: float, height: float) -> None:
+    def _frame(self, name: str, plot: figure, runs: list[ShownRows], width: float, height: float) -> None:
         """Draw a frame around the image of each run, and name it below."""
         frames = self._frames[name]
         placed = [(_left(place, width), run) for place, run in enumerate(runs)]
-        frames.data = theme.columns(frames, [(x, x + width, 0.0, height, run.color) for x, run in placed])
+        frames.data = ui.columns(frames, [(x, x + width, 0.0, height, run.color) for x, run in placed])
         names = {x + 0.5 * width: run.label() for x, run in placed}
-        theme.name_ticks(plot.xaxis[0], names)
+        ui.name_ticks(plot.xaxis[0], names)
 
-    def _mark_moves(self, place: int, shape: tuple[int, int], moves: Moves) -> None:
+    def _mark_moves(self, place: int, shape: tuple[int, int], moves: RowMoves) -> None:
         (height, width), left = shape, _left(place, shape[1])
         moved = [*((k, "cross") for k in moves.entered), *((k, "x") for k in moves.left)]
         pixels = [(*divmod(k, width), marker) for k, marker in moved if k < height * width]
         marks = [(left + column + 0.5, height - row - 0.5, marker) for row, column, marker in pixels]
-        self._moves.data = theme.columns(self._moves, marks)
+        self._moves.data = ui.columns(self._moves, marks)
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRows:
     """A run that is drawn: its colour, and what the probe saw last, and when."""
 
     trace: Trace
@@ -175,11 +178,11 @@ class Shown:
     def label(self) -> str:
         count, size = int(self.seen["count"]), int(self.seen["size"])
         name = self.trace.info.label.replace(" ", "\n")  # there is little room from one run to the next
-        return f"{name}\n{theme.number(count)} of {theme.number(size)}"
+        return f"{name}\n{ui.number(count)} of {ui.number(size)}"
 
 
-def _sentences(run: Shown, moves: Moves) -> str:
-    names, number = run.trace.names, theme.number
+def _sentences(run: ShownRows, moves: RowMoves) -> str:
+    names, number = run.trace.names, ui.number
     count, size = int(run.seen["count"]), int(run.seen["size"])
     said = [
         f"<b>{html.escape(run.trace.info.label)}</b> at iteration {number(run.iteration)}: "
@@ -195,19 +198,21 @@ def _sentences(run: Shown, moves: Moves) -> str:
 
 
 def _named(names: Names, features: list[int]) -> str:
-    """Say how many there are, and the first of them by name."""
+    """Return the number of features and the names of the first ones, as HTML."""
     if not features:
         return "none."
     shape = names.picture_shape
-    shown = " · ".join(f"<i>{theme.pictured(names.feature(j), shape)}</i>" for j in features[:NAMED])
-    return f"{theme.number(len(features))}. {shown}{' …' if len(features) > NAMED else ''}"
+    shown = " · ".join(
+        f"<i>{ui.pixel_label(names.feature(j), shape)}</i>" for j in features[:MAX_NAMED_FEATURES]
+    )
+    return f"{ui.number(len(features))}. {shown}{' …' if len(features) > MAX_NAMED_FEATURES else ''}"
 
 
 def _left(place: int, width: float) -> float:
-    return place * width * (1.0 + ROOM)
+    return place * width * (1.0 + MATRIX_SPACING)
 
 
-def _patterns(runs: list[Shown]) -> Iterator[tuple]:
+def _patterns(runs: list[ShownRows]) -> Iterator[tuple]:
     """Yield the images of W, in the columns of their source. An image of one zero stands for one without
     entries, which cannot be drawn."""
     for place, run in enumerate(runs):
@@ -218,11 +223,11 @@ def _patterns(runs: list[Shown]) -> Iterator[tuple]:
 
 def _shaded(W: np.ndarray) -> np.ndarray:
     size = np.abs(W)
-    shade = FAINT + (1.0 - FAINT) * np.sqrt(size / max(float(size.max()), 1e-300))
+    shade = MIN_SHADE + (1.0 - MIN_SHADE) * np.sqrt(size / max(float(size.max()), 1e-300))
     return np.where(size > 0.0, np.copysign(shade, W), 0.0).astype(np.float32)
 
 
-def _features(run: Shown) -> list[str]:
+def _features(run: ShownRows) -> list[str]:
     """Name each row of a pattern."""
     rows, names = run.seen["rows"], run.trace.names
     edges = np.linspace(0, int(run.seen["count"]), len(run.seen["pattern"]) + 1).astype(int)
@@ -233,13 +238,13 @@ def _features(run: Shown) -> list[str]:
     return said
 
 
-def _outputs(run: Shown, columns: int) -> list[str]:
+def _outputs(run: ShownRows, columns: int) -> list[str]:
     """Name each column of a pattern."""
     m = run.trace.info.problem.get("n_outputs", columns)
     return [run.trace.names.output(int(c)) for c in np.linspace(0, m, columns + 1).astype(int)[:-1]]
 
 
-def _pictures(runs: list[Shown]) -> Iterator[tuple]:
+def _pictures(runs: list[ShownRows]) -> Iterator[tuple]:
     """Yield the pictures of the norms, in the columns of their source."""
     for place, norms in enumerate(map(_picture, runs)):
         height, width = norms.shape
@@ -247,7 +252,7 @@ def _pictures(runs: list[Shown]) -> Iterator[tuple]:
         yield shades, _left(place, width), 0, width, height, norms
 
 
-def _picture(run: Shown) -> np.ndarray:
+def _picture(run: ShownRows) -> np.ndarray:
     """Return the norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
     assert run.trace.names.picture_shape is not None
     height, width = run.trace.names.picture_shape

@@ -1,4 +1,4 @@
-"""What shrinking does: the working set, the test that decides who leaves it, and when an epoch ends."""
+"""Shrinking: the working set, the test that removes variables from it, and the end of an epoch."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from bokeh.models import Span
 from bokeh.plotting import figure
 
-from solverscope.app import theme
-from solverscope.app.views.base.feed import POINTS, positive, shaded
+from solverscope.app import ui
+from solverscope.app.views.base.feed import CURVE_POINTS, positive, shaded
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.app.views.base.states import NONZERO, SHRUNK, ZERO, legend, subset
 from solverscope.app.views.shrinking.why_it_left import WhyLeft, Words, block_states, named
@@ -17,25 +17,30 @@ from solverscope.solvers import ACTIVE, SHRINKING, Trace
 #: Bars of the histogram.
 BINS = 60
 #: Where they stand on a logarithmic axis.
-LOWEST = 0.5
+BAR_BASE = 0.5
 #: Groups of the histogram: code, name, colour.
-GROUPS = (
-    (SHRUNK, "leave", theme.GREY),
-    (ZERO, "zero, stays", theme.COLORS[5]),
-    (NONZERO, "non-zero, stays", theme.COLORS[0]),
+HISTOGRAM_GROUPS = (
+    (SHRUNK, "leave", ui.GREY),
+    (ZERO, "zero, stays", ui.COLORS[5]),
+    (NONZERO, "non-zero, stays", ui.COLORS[0]),
 )
 TEST_LABEL = "{g}  ·  {bound}, {l1} dashed"
 PLAIN_LABEL = "{g}  ·  {l1} dashed"
 #: Weights named in a sentence, at most.
-NAMED = 2
+MAX_NAMED_WEIGHTS = 2
 
 
 class Shrinking(ProbeView):
-    """Of the run under the cursor: the map of its working set; at the cursor, the |g_j| of the weights that
-    were tested (of rows, what of λ their room leaves) against the bound, λ - M̂/N for Zhong's rule (the
-    elastic net has λρ in place of λ); over time M̂ and the violation at which the epoch ends, and the radius
-    of the ball by which weights are proved to be zero; and the test of one weight, chosen by its number or by
-    a click on the map."""
+    """The working set of the run under the cursor: its map, the test at the cursor, and its bounds over time.
+
+    At the cursor, the |g_j| of the weights that were tested are drawn against the bound. Of rows of weights
+    it is the part of λ that their slack leaves. The bound is λ - M̂/N for Zhong's rule (the elastic net has
+    λρ in place of λ).
+
+    Over time, M̂ and the violation at which the epoch ends are drawn. So is the radius of the ball by which
+    weights are proved to be zero. The last plot is the test of one weight, chosen by its number or by a click
+    on the map.
+    """
 
     id = "shrinking"
     title = "Shrinking"
@@ -47,23 +52,23 @@ class Shrinking(ProbeView):
     def build(self) -> None:
         self.map, self.why = WorkingSetMap(whole=self), WhyLeft(whole=self)
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
-        self._said = theme.said(2, 3, on_top=True)
-        self._bars = theme.source("left", "right", "top", "color")
-        self._course = theme.source("iteration", "largest", "target")
-        self._epochs = theme.source("x0", "x1")
+        self._said = ui.cursor_text(2, 3, on_top=True)
+        self._bars = ui.source("left", "right", "top", "color")
+        self._course = ui.source("iteration", "largest", "target")
+        self._epochs = ui.source("x0", "x1")
         self._lines = {
-            "bound": Span(dimension="height", line_color=theme.COLORS[1], line_width=2),
-            "l1": Span(dimension="height", line_color=theme.GREY, line_dash="dashed"),
+            "bound": Span(dimension="height", line_color=ui.COLORS[1], line_width=2),
+            "l1": Span(dimension="height", line_color=ui.GREY, line_dash="dashed"),
         }
         self._figures = [self._histogram(), self._time_lines()]
         self._sphere = self._sphere_lines()
-        self._tests = theme.column(kind="narrow")
-        self._why = theme.column(self.why, kind="narrow")
-        across = theme.column(theme.column(self.map, kind="broad"), self._tests, self._why, kind="across")
+        self._tests = ui.column(kind="narrow")
+        self._why = ui.column(self.why, kind="narrow")
+        across = ui.column(ui.column(self.map, kind="broad"), self._tests, self._why, kind="across")
         self._body.extend([self._said, across])
 
     def _histogram(self) -> figure:
-        plot = theme.plot(
+        plot = ui.plot(
             "shrinking-test",
             x_label=TEST_LABEL.format(g="|g|", bound="bound λ − M̂/N", l1="λ"),
             y_label="weights tested",
@@ -72,27 +77,27 @@ class Shrinking(ProbeView):
         )
         plot.x_range.start = 0
         looks = {"fill_color": "color", "fill_alpha": 0.7, "line_alpha": 0}
-        plot.quad("left", "right", "top", LOWEST, source=self._bars, **looks)
+        plot.quad("left", "right", "top", BAR_BASE, source=self._bars, **looks)
         for line in self._lines.values():
             plot.add_layout(line)
         self._test_axis = plot.xaxis[0]
         return plot
 
     def _time_lines(self) -> figure:
-        plot = theme.plot(
+        plot = ui.plot(
             "shrinking-epochs",
             x_label="iteration  ·  epochs shaded alternately",
             y_label="violation M̂  ·  end ε V₀: dashed",
             log_y=True,
             height=240,
         )
-        plot.vstrip("x0", "x1", source=self._epochs, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
-        plot.line("iteration", "largest", source=self._course, color=theme.COLORS[0], line_width=2)
+        plot.vstrip("x0", "x1", source=self._epochs, color=ui.GREY, fill_alpha=0.13, line_alpha=0)
+        plot.line("iteration", "largest", source=self._course, color=ui.COLORS[0], line_width=2)
         plot.step(
             "iteration",
             "target",
             source=self._course,
-            color=theme.COLORS[1],
+            color=ui.COLORS[1],
             line_dash="dashed",
             line_width=1.5,
             mode="after",
@@ -101,17 +106,17 @@ class Shrinking(ProbeView):
         return plot
 
     def _sphere_lines(self) -> figure:
-        plot = theme.plot(
+        plot = ui.plot(
             "sphere-radius",
             x_label="iteration",
             y_label="radius r  ·  gap dashed",
             log_y=True,
             height=200,
         )
-        self._radii = theme.source("iteration", "radius", "gap")
-        for name, color, dash in (("radius", theme.COLORS[2], "solid"), ("gap", theme.GREY, "dashed")):
+        self._radii = ui.source("iteration", "radius", "gap")
+        for name, color, dash in (("radius", ui.COLORS[2], "solid"), ("gap", ui.GREY, "dashed")):
             plot.line("iteration", name, source=self._radii, color=color, line_dash=dash, line_width=1.5)
-        plot.scatter("iteration", "radius", source=self._radii, size=4, color=theme.COLORS[2])
+        plot.scatter("iteration", "radius", source=self._radii, size=4, color=ui.COLORS[2])
         self.show_cursor(plot)
         return plot
 
@@ -127,10 +132,10 @@ class Shrinking(ProbeView):
         if self._drawn.changed("course", self.chosen, tested[-1]):
             self._show_course(self.chosen)
         if not len(self._tests):
-            self._tests.extend(theme.pane(plot) for plot in self._figures)
+            self._tests.extend(ui.pane(plot) for plot in self._figures)
         spheres = len(self._radii.data["iteration"]) > 0
         if spheres and len(self._why) == 1:
-            self._why.append(theme.pane(self._sphere))
+            self._why.append(ui.pane(self._sphere))
         for pane in list(self._why)[1:]:
             pane.visible = spheres
 
@@ -141,7 +146,7 @@ class Shrinking(ProbeView):
         trace = self.chosen
         size = np.abs(seen["gradient"])
         codes = block_states(trace, iteration, seen)
-        theme.fill(self._bars, *_bars(size, codes, float(seen["share"])))
+        ui.fill(self._bars, *_bars(size, codes, float(seen["share"])))
         said, l1 = Words(trace, seen), float(seen["l1"])
         label = TEST_LABEL if said.guesses else PLAIN_LABEL
         self._test_axis.axis_label = label.format(g=said.size, bound=said.axis, l1=said.l1)
@@ -151,29 +156,29 @@ class Shrinking(ProbeView):
 
     def _show_course(self, trace: Trace) -> None:
         entries = trace.probes.entries(SHRINKING.name)
-        at, seen = zip(*entries[:: max(len(entries) // POINTS, 1)], strict=True)
+        at, seen = zip(*entries[:: max(len(entries) // CURVE_POINTS, 1)], strict=True)
         course = np.array([[float(s[name]) for s in seen] for name in ("largest", "target")])
-        theme.fill(self._course, np.array(at), *positive(course))
+        ui.fill(self._course, np.array(at), *positive(course))
         balls = [(k, s["radius"], s["gap"]) for k, s in entries if "radius" in s]
-        balls = np.array(balls[:: max(len(balls) // POINTS, 1)], dtype=float).reshape(-1, 3).T
-        theme.fill(self._radii, balls[0], *map(positive, balls[1:]))
+        balls = np.array(balls[:: max(len(balls) // CURVE_POINTS, 1)], dtype=float).reshape(-1, 3).T
+        ui.fill(self._radii, balls[0], *map(positive, balls[1:]))
         rows, _, _ = trace.since(None)
-        theme.fill(self._epochs, *shaded(rows["iteration"], rows["epoch"]))
+        ui.fill(self._epochs, *shaded(rows["iteration"], rows["epoch"]))
 
 
 def _bars(size: np.ndarray, codes: np.ndarray, share: float) -> tuple[np.ndarray, ...]:
     """Make the bars of a histogram of each group, the first behind the others, none where the count is zero;
     the sizes are a ``share`` of all."""
     edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
-    counts = np.array([np.histogram(size[codes == code], edges)[0] for code, _, _ in GROUPS])
+    counts = np.array([np.histogram(size[codes == code], edges)[0] for code, _, _ in HISTOGRAM_GROUPS])
     group, full = np.nonzero(counts)
-    colors = np.array([color for _, _, color in GROUPS])
+    colors = np.array([color for _, _, color in HISTOGRAM_GROUPS])
     return edges[full], edges[full + 1], counts[group, full] / share, colors[group]
 
 
 def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
-    """Say what the test did at an iteration, and which weights it had been wrong about before."""
-    number, bound, said = theme.number, float(seen["bound"]), Words(trace, seen)
+    """Return the result of the test at an iteration and its earlier mistakes, as sentences."""
+    number, bound, said = ui.number, float(seen["bound"]), Words(trace, seen)
     tested, proved = int(seen["tested"]), int(seen.get("proved", 0))
     left = tested - int(subset(trace.probes.entry(ACTIVE.name, iteration)[1], "inside")["count"])
     told = [f"{number(proved)} of {number(tested)} tested weights were proved to be zero and left for ever"]
@@ -187,8 +192,8 @@ def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
         told.append("M̂ is not known yet, so nothing leaves" if unknown else "nothing leaves")
     text = f"Iteration {number(iteration)}: {'; '.join(told)}."
     if count := seen["returned"].size:
-        names = ", ".join(named(trace, int(j)) for j in seen["returned"][:NAMED])
-        more = f" and {number(count - NAMED)} more" if count > NAMED else ""
-        back = theme.counted(count, "weight returns", "weights return")
+        names = ", ".join(named(trace, int(j)) for j in seen["returned"][:MAX_NAMED_WEIGHTS])
+        more = f" and {number(count - MAX_NAMED_WEIGHTS)} more" if count > MAX_NAMED_WEIGHTS else ""
+        back = ui.counted(count, "weight returns", "weights return")
         text += f" {back} that shrinking had missed: {names}{more}."
-    return f"<p>{text} {legend({name: color for _, name, color in GROUPS})}</p>"
+    return f"<p>{text} {legend({name: color for _, name, color in HISTOGRAM_GROUPS})}</p>"

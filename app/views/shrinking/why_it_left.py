@@ -4,34 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
-import panel_material_ui as pmui
 import param
 
-from solverscope.app import theme
+from solverscope.app import ui
+from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views.base.probe_view import ProbeView, Seen
-from solverscope.app.views.base.states import NONZERO, OUT, RETURNED, SHRUNK, name_of, states, subset
+from solverscope.app.views.base.states import (
+    NONZERO,
+    OUTSIDE_STATES,
+    RETURNED,
+    SHRUNK,
+    name_of,
+    states,
+    subset,
+)
 from solverscope.solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
 from solverscope.solvers.probes.subsets import INSIDE, OUTSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
-LINES = {
-    "gradient": ("gradient {said.size}", theme.COLORS[0], "solid"),
-    "bound": ("{said.axis}", theme.COLORS[1], "solid"),
-    "l1": ("{said.l1}", theme.GREY, "dashed"),
-    "farthest": ("{said.farthest}", theme.COLORS[2], "solid"),
+DISTANCE_LINES = {
+    "gradient": ("gradient {said.size}", ui.COLORS[0], "solid"),
+    "bound": ("{said.axis}", ui.COLORS[1], "solid"),
+    "l1": ("{said.l1}", ui.GREY, "dashed"),
+    "farthest": ("{said.farthest}", ui.COLORS[2], "solid"),
 }
 #: Columns of the tests of a weight over iterations.
 COURSE = ("iteration", "gradient", "bound", "l1", "centre", "reach", "farthest", "inside", "proved")
-#: A field of numbers without the buttons beside it, which have no names: the arrow keys do the same.
+#: A field of numbers without the buttons next to it, which have no names: the arrow keys do the same.
 TYPED = """.MuiInputAdornment-root { display: none !important; }
 .MuiInputBase-input { padding-left: 8px !important; }"""
 
 
 class Words:
-    """How the inequality of a test that a probe saw is written: the ``size`` of a gradient, the most of it at
-    which zero is optimal, ``l1`` (by the penalty's own word), the ``bound``, what an ``axis`` says of it, and
-    the ``farthest`` that a gradient in the ball around the dual's optimum may be from zero. ``guesses`` tells
-    whether there may be a bound."""
+    """Labels for the inequality of a test that a probe saw.
+
+    ``size`` is the size of a gradient, and ``l1`` the most of it at which zero is optimal, in the penalty's
+    own symbol. ``bound`` is the rule's bound, and ``axis`` its label on an axis. ``farthest`` is how far from
+    zero a gradient in the ball around the dual's optimum may be. ``guesses`` is true if there may be a bound.
+    """
 
     def __init__(self, trace: Trace, seen: Seen) -> None:
         by = str(seen.get("allowance", "M̂/N"))
@@ -44,15 +54,20 @@ class Words:
 
     def label(self, *lines: str) -> str:
         """Return what the vertical axis says of these lines."""
-        return "  ·  ".join(LINES[name][0].format(said=self) for name in lines)
+        return "  ·  ".join(DISTANCE_LINES[name][0].format(said=self) for name in lines)
 
 
 class WhyLeft(ProbeView):
-    """|g_j| of one weight wherever a test of shrinking looked at it (of huge working sets only a sample of
-    the gradients is kept), against the bound of the rule, as λ - M̂/N (the elastic net has λρ in place of λ):
-    a zero weight below the bound leaves, one that is not zero stays whatever its gradient. Of rules with a
-    proof also |x_jᵀθ| + r‖x_j‖, the most that a gradient in the ball around a point θ of the dual may be:
-    below λ the weight leaves for ever. Of a row of weights it is the row that is tested."""
+    """|g_j| of one weight at each test of shrinking that evaluated it, against the bound of the rule.
+
+    Of huge working sets only a sample of the gradients is kept. The bound is, for example, λ - M̂/N (the
+    elastic net has λρ in place of λ). A zero weight below the bound leaves, one that is not zero stays
+    whatever its gradient.
+
+    For rules with a proof |x_jᵀθ| + r‖x_j‖ is drawn as well: the most that a gradient in the ball around a
+    point θ of the dual may be. Below λ the weight leaves permanently. Of a row of weights it is the row that
+    is tested.
+    """
 
     id = "why-left"
     title = "Why did it leave?"
@@ -65,23 +80,21 @@ class WhyLeft(ProbeView):
         looks = {"width": 120, "size": "small", "margin": (4, 4), "stylesheets": [TYPED]}
         field = pmui.IntInput.from_param(self.param.weight, label="Weight", start=0, **looks)
         self._head.append(
-            pn.FlexBox(
-                theme.html(f"<h2>{self.title}</h2>"), field, align_items="center", gap="16px", margin=0
-            )
+            pn.FlexBox(ui.html(f"<h2>{self.title}</h2>"), field, align_items="center", gap="16px", margin=0)
         )
-        self._said = theme.said(4)
-        self._source = theme.source("iteration", *LINES)
-        self._moves = theme.source("iteration", "gradient", "fill")
+        self._said = ui.cursor_text(4)
+        self._source = ui.source("iteration", *DISTANCE_LINES)
+        self._moves = ui.source("iteration", "gradient", "fill")
         labels = {"x_label": "iteration", "y_label": "gradient |g|  ·  bound λ − M̂/N  ·  λ"}
-        self.figure = theme.plot(self.id, **labels, log_y=True, height=240)
+        self.figure = ui.plot(self.id, **labels, log_y=True, height=240)
         self.show_cursor(self.figure)
-        for name, (_, color, dash) in LINES.items():
+        for name, (_, color, dash) in DISTANCE_LINES.items():
             self.figure.line(
                 "iteration", name, source=self._source, color=color, line_dash=dash, line_width=1.5
             )
-        self.figure.scatter("iteration", "gradient", source=self._source, size=4, color=theme.COLORS[0])
-        looks = {"color": theme.COLORS[1], "fill_alpha": "fill"}
-        theme.diamonds(self.figure, self._moves, "iteration", "gradient", **looks)
+        self.figure.scatter("iteration", "gradient", source=self._source, size=4, color=ui.COLORS[0])
+        looks = {"color": ui.COLORS[1], "fill_alpha": "fill"}
+        ui.diamonds(self.figure, self._moves, "iteration", "gradient", **looks)
         self._body.extend([self._said, self.late_pane(self.figure)])
         self.param.watch(self._moved, "weight")
         self._begun = 0  # the weight that is shown until somebody chooses another
@@ -105,11 +118,11 @@ class WhyLeft(ProbeView):
         inside = course["inside"]
         moved = np.flatnonzero(np.diff(inside.astype(int), prepend=1))
         at, g = course["iteration"][moved], course["gradient"][moved]
-        theme.fill(self._moves, at, g, inside[moved].astype(float))
+        ui.fill(self._moves, at, g, inside[moved].astype(float))
         said = Words(trace, trace.probes.entry(SHRINKING.name, 0)[1])
         always = ("gradient", "l1", *(["bound"] if said.guesses else []))
-        drawn = [name for name in LINES if name in always or np.isfinite(course[name]).any()]
-        self.figure.yaxis[0].axis_label = theme.upright(said.label(*drawn))
+        drawn = [name for name in DISTANCE_LINES if name in always or np.isfinite(course[name]).any()]
+        self.figure.yaxis[0].axis_label = ui.upright(said.label(*drawn))
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, said)}.</p>"
 
     def _watched(self, trace: Trace) -> int:
@@ -136,7 +149,7 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
 
 
 def _has(seen: Seen, name: str, weight: int) -> int:
-    """Tell whether a set that the ``active`` probe saw has a weight."""
+    """Return whether a set that the ``active`` probe saw has a weight."""
     found = subset(seen, name)
     return contains(found, np.array([weight]))[0] if found else UNKNOWN
 
@@ -158,17 +171,17 @@ def block_states(trace: Trace, iteration: int, seen: Seen) -> np.ndarray:
     weights = width * seen["members"][:, None].astype(np.int64) + np.arange(width)
     codes = states(trace, iteration, weights.ravel()).reshape(-1, width)
     free = np.isin(codes, (NONZERO, RETURNED)).any(axis=1)
-    return np.where(free, NONZERO, np.where(np.isin(codes[:, 0], OUT), SHRUNK, codes[:, 0]))
+    return np.where(free, NONZERO, np.where(np.isin(codes[:, 0], OUTSIDE_STATES), SHRUNK, codes[:, 0]))
 
 
 def named(trace: Trace, weight: int) -> str:
     """Return a weight by its number and its name, as HTML."""
-    name = theme.pictured(name_of(trace, weight), trace.names.picture_shape)
-    return theme.number(weight) + (f" ({name})" if trace.info.problem else "")
+    name = ui.pixel_label(name_of(trace, weight), trace.names.picture_shape)
+    return ui.number(weight) + (f" ({name})" if trace.info.problem else "")
 
 
 def _sentence(course: dict[str, np.ndarray], moved: np.ndarray, said: Words) -> str:
-    number = theme.number
+    number = ui.number
     parts = []
     for k in moved[:6]:
         at, g, bound, l1, centre, reach, farthest, inside, proved = (course[name][k] for name in COURSE)

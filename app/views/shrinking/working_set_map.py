@@ -9,20 +9,20 @@ from weakref import ref
 import numpy as np
 from bokeh.models import CustomJS, CustomJSHover, HoverTool
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.lam_marks import LamMarks
 from solverscope.app.views.base.probe_view import ProbeView
 from solverscope.app.views.base.run_events import returns
 from solverscope.app.views.base.states import (
-    COLORS,
     NONZERO,
-    OUT,
+    OUTSIDE_STATES,
     PROVED,
     RETURNED,
     SHRUNK,
+    STATE_COLORS,
     UNSEEN,
     ZERO,
-    Kind,
+    VariableKind,
     gives_proofs,
     kind_of,
     legend,
@@ -37,39 +37,42 @@ from solverscope.solvers import ACTIVE, SHRINKING, Trace
 from solverscope.solvers.probes.subsets import INSIDE, contains, packed, rank, sampled
 
 #: Lines and columns of the picture, at most: no more lines than it has pixels.
-LINES, COLUMNS = 280, 512
+MAX_PIXEL_LINES, MAX_PIXEL_COLUMNS = 280, 512
 #: Weights looked at one by one, at most, but for those that came back.
-SAMPLED = 16_384
+MAX_MAPPED_WEIGHTS = 16_384
 #: Height of the band of all other weights, and of the room above it, in heights of the picture.
-BAND, ROOM = 0.13, 0.03
+BAND_HEIGHT, BAND_SPACING = 0.13, 0.03
 #: Times it left or came back, at most, that are listed of a weight below the pointer.
 MOVES = 6
 Y_LABEL = "{} used\nfirst to leave on top"
 #: Layouts that are kept for clicks on a picture that the browser still shows.
-KEPT = 3
+MAX_LAYOUTS = 3
 #: Growth of the number of iterates at which lines are sorted anew: always, and when some have no line yet.
-AGAIN, SOON = 2.0, 1.25
+SORT_GROWTH, EARLY_SORT_GROWTH = 2.0, 1.25
 
 
-class Layout:
-    """One picture of a run, with room for as many iterations again: its lines are sorted and painted as the
-    entries of the probe are when it is made. ``shown`` are its weights in their order, a line has those
-    between two ``edges``, with so many ``counts`` of the weights that it stands for below each; a column of
-    the ``image``, and of the ``band`` of the ``others``, stands for ``width`` iterations."""
+class MapLayout:
+    """One picture of a run, with room for as many iterations again.
+
+    Its lines are sorted and painted as the entries of the probe are when it is made. ``shown`` are its
+    weights in their order. A line has those between two ``edges``, and ``counts`` has the number of weights
+    that the lines below each edge stand for. A column of the ``image``, and of the ``band`` of the
+    ``others``, stands for ``width`` iterations.
+    """
 
     def __init__(self, trace: Trace, entries: list[int]) -> None:
         self.run, self.room = ref(trace), 64
         while self.room <= entries[-1]:
             self.room *= 2
-        self.width = max(self.room // COLUMNS, 1)
-        drawn = entries[:: max(len(entries) // COLUMNS, 1)]
+        self.width = max(self.room // MAX_PIXEL_COLUMNS, 1)
+        drawn = entries[:: max(len(entries) // MAX_PIXEL_COLUMNS, 1)]
         if drawn[-1] != entries[-1]:
             drawn.append(entries[-1])
         self._sorted_until, self._strangers = entries[-1], 0
         size = int(trace.probes.entry(ACTIVE.name, 0)[1]["size"])
         everything = used(trace)
         self._used, self.others = packed(everything, size), size - everything.size
-        shown, share = sampled(everything, SAMPLED)
+        shown, share = sampled(everything, MAX_MAPPED_WEIGHTS)
         back = np.intersect1d(returned(trace), everything)
         sample = shown.size
         shown = np.union1d(shown, back)
@@ -89,13 +92,13 @@ class Layout:
         self.counts = np.append(0.0, np.cumsum(stands_for[order]))[self.edges]
 
     def is_due(self, trace: Trace, entries: list[int]) -> bool:
-        """Tell whether it is time to choose and sort the lines anew."""
+        """Return whether the lines are due to be chosen and sorted again."""
         if entries[-1] >= self.room or self.run() is not trace:
             return True
         if trace.result:
             return self._sorted_until < entries[-1]
         grown = (entries[-1] + 1) / (self._sorted_until + 1)
-        return grown >= (SOON if self._strangers else AGAIN)
+        return grown >= (EARLY_SORT_GROWTH if self._strangers else SORT_GROWTH)
 
     def add(self, trace: Trace, entries: list[int]) -> slice:
         """Paint the entries that are new, and return their columns."""
@@ -143,19 +146,20 @@ class Layout:
 
 
 class WorkingSetMap(ProbeView):
-    """One column an iteration, one line a weight or a group of weights, coloured by what it is. Where there
-    are more weights than lines, those at the bottom have a line each, and the earlier others left the more
-    of them share one: so many leave at once, and so few stay.
+    """One column an iteration, one line a weight or a group of weights, coloured by what it is.
+
+    If there are more weights than lines, those at the bottom have a line each. Above them the number of
+    weights that share a line grows the earlier they left: so many leave at once, and so few stay.
 
     It has the weights that were picked for the working set after iteration 1 (or are not zero, while the
     working set is all weights); all others are one thin band below, with their number. Lines are ordered by
     when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
     and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
-    What left by a proof has a colour of its own, and the guesses that were wrong are counted.
-    What the variables are, weights or others, the set says. Below the pointer it says which one that is, and
-    when it left and came back, as the browser finds it in the picture. A click puts the cursor on the
-    iteration and gives ``pick`` a weight of that line, of the picture that was clicked: there may be a newer
-    one by the time the click arrives.
+    What left by a proof has a colour of its own, and the guesses that were wrong are counted. What the
+    variables are, weights or others, the set says. Below the pointer it says which one that is, and when it
+    left and came back, as the browser finds it in the picture. A click puts the cursor on the iteration and
+    gives ``pick`` a weight of that line, of the picture that was clicked: there may be a newer one by the
+    time the click arrives.
     """
 
     id = "working-set"
@@ -169,16 +173,16 @@ class WorkingSetMap(ProbeView):
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
 
     def build(self) -> None:
-        self._source = theme.source(*theme.IMAGE, "names", "shape", "until", "layout")
-        self._layouts: dict[int, Layout] = {}
-        self._layout: Layout | None = None
-        self._clicked = theme.source("layout")
-        self._band = theme.source(*theme.IMAGE)
-        self._extent = theme.source("left", "right", "bottom", "top")
-        self._said, self._told = theme.html(), ("", "")
-        self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
-        looks = (*COLORS, "#00000000"), (0, UNSEEN + 1)
-        drawn, _ = (theme.image(self.figure, source, *looks) for source in (self._source, self._band))
+        self._source = ui.source(*ui.IMAGE, "names", "shape", "until", "layout")
+        self._layouts: dict[int, MapLayout] = {}
+        self._layout: MapLayout | None = None
+        self._clicked = ui.source("layout")
+        self._band = ui.source(*ui.IMAGE)
+        self._extent = ui.source("left", "right", "bottom", "top")
+        self._said, self._told = ui.html(), ("", "")
+        self.figure = ui.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
+        looks = (*STATE_COLORS, "#00000000"), (0, UNSEEN + 1)
+        drawn, _ = (ui.image(self.figure, source, *looks) for source in (self._source, self._band))
         self._fit()
         self._hover = HoverTool(renderers=[drawn], attachment="vertical")
         self.figure.add_tools(self._hover)
@@ -197,18 +201,22 @@ class WorkingSetMap(ProbeView):
         )
         for reach in (self.figure.x_range, self.figure.y_range):
             reach.renderers, reach.range_padding = [extent], 0.0
-        theme.name_ticks(self.figure.yaxis[0], {})
+        ui.name_ticks(self.figure.yaxis[0], {})
 
-    def _name(self, kind: Kind, proofs: bool) -> None:
+    def _name(self, kind: VariableKind, proofs: bool) -> None:
         """Call the variables by their names on the axis and below the pointer."""
-        line, named = theme.asset("pixels.js", "working_set.js"), list(kind.states(proofs=proofs))
+        line, named = ui.asset("pixels.js", "working_set_map.js"), list(kind.states(proofs=proofs))
         tips = {
             "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
             "@y": (kind.one, line, {"what": "names"}),
             "@image": ("state", "return states[value] ?? 'not observed'", {"states": named}),
-            "@dw": ("moved", line, {"what": "moves", "most": MOVES, "unseen": UNSEEN, "out": list(OUT)}),
+            "@dw": (
+                "moved",
+                line,
+                {"what": "moves", "most": MOVES, "unseen": UNSEEN, "out": list(OUTSIDE_STATES)},
+            ),
         }
-        said = {place: f"{place}{{custom}}" for place in tips} | {"@y": theme.tip("@y")}
+        said = {place: f"{place}{{custom}}" for place in tips} | {"@y": ui.hover_name("@y")}
         self._hover.tooltips = [(label, said[place]) for place, (label, _, _) in tips.items()]
         self._hover.formatters = {
             place: CustomJSHover(args={"source": self._source, **args}, code=code)
@@ -222,8 +230,8 @@ class WorkingSetMap(ProbeView):
     def draw(self) -> None:
         trace, entries = self.chosen, self.iterations()
         if self._layout is None or self._layout.is_due(trace, entries):
-            self._layout, number = Layout(trace, entries), max(self._layouts, default=0) + 1
-            self._layouts = dict([*self._layouts.items()][1 - KEPT :]) | {number: self._layout}
+            self._layout, number = MapLayout(trace, entries), max(self._layouts, default=0) + 1
+            self._layouts = dict([*self._layouts.items()][1 - MAX_LAYOUTS :]) | {number: self._layout}
             self._send(trace)
         elif entries[-1] > self._layout.until:
             self._add(trace, entries)
@@ -232,12 +240,12 @@ class WorkingSetMap(ProbeView):
         self._say(trace)
 
     def _say(self, trace: Trace) -> None:
-        """Say how many weights were used, how many guesses have turned out wrong up to the cursor, where
-        guesses were made, and what the colours mean."""
+        """Show how many weights were used, and what the colours mean. If guesses were made, show also how
+        many have turned out wrong up to the cursor."""
         rows = trace.since(None)[0]
         until = rows["iteration"] <= self.cursor.iteration
         count = int(returns({name: rows[name][until] for name in ("returned", "events")}).sum())
-        wrong = theme.counted(count, "wrong guess", "wrong guesses")
+        wrong = ui.counted(count, "wrong guess", "wrong guesses")
         guessed = f"; {wrong} so far" if (rows["returned"][until] >= 0).any() else ""
         used, colours = self._told
         if self._drawn.changed("said", used, guessed, colours):
@@ -258,18 +266,18 @@ class WorkingSetMap(ProbeView):
         """Send the whole picture."""
         layout = self._layout
         lines, others, counts = len(layout.image), layout.others, layout.counts
-        band, room = (BAND * lines, ROOM * lines) if others else (0.0, 0.0)
+        band, room = (BAND_HEIGHT * lines, BAND_SPACING * lines) if others else (0.0, 0.0)
         until, bottom = layout.until, -band - room
         more = {"names": layout.names(trace), "shape": trace.names.picture_shape, "until": until}
         more["layout"] = max(self._layouts)
-        self._source.data = theme.picture(layout.image, 0, 0, layout.room, lines, **more)
-        self._band.data = theme.picture(layout.band, 0, bottom, layout.room, band)
-        self._extent.data = theme.columns(self._extent, [(0, until + 1, bottom, lines)])
-        number = theme.number
+        self._source.data = ui.picture(layout.image, 0, 0, layout.room, lines, **more)
+        self._band.data = ui.picture(layout.band, 0, bottom, layout.room, band)
+        self._extent.data = ui.columns(self._extent, [(0, until + 1, bottom, lines)])
+        number = ui.number
         ticks = {line: number(count) for line, count in _ticks(counts).items()}
-        if others:  # beside the band: in it stands what λ was changed to
-            ticks[-room - 0.5 * band] = theme.counted(others, "other", "others").replace(" ", "\n")
-        theme.name_ticks(self.figure.yaxis[0], ticks)
+        if others:  # next to the band: in it stands what λ was changed to
+            ticks[-room - 0.5 * band] = ui.counted(others, "other", "others").replace(" ", "\n")
+        ui.name_ticks(self.figure.yaxis[0], ticks)
         some, every = number(round(counts[-1])), number(others + round(counts[-1]))
         kind, proofs = kind_of(trace), gives_proofs(trace)
         if self._drawn.changed("kind", kind, proofs):
@@ -290,9 +298,12 @@ class WorkingSetMap(ProbeView):
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
-    """Order weights, of which ``codes`` has a row an iterate, from those that never left to those
-    that left first, then by how long they stayed, then by how long they were not zero."""
-    inside = ~np.isin(codes, OUT)
+    """Order weights, of which ``codes`` has a row an iterate, from those that never left to those that left
+    first.
+
+    Ties are ordered by how long the weights stayed, then by how long they were not zero.
+    """
+    inside = ~np.isin(codes, OUTSIDE_STATES)
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
     nonzero = (codes == NONZERO) | (codes == RETURNED)
     return np.lexsort((-nonzero.sum(axis=0), -inside.sum(axis=0), -left))
@@ -301,23 +312,26 @@ def _by_exit(codes: np.ndarray) -> np.ndarray:
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return one code a group of neighbours: that of most of those that were observed."""
     counts = np.stack(
-        [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(COLORS))]
+        [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(STATE_COLORS))]
     )
     most = np.where(counts.any(axis=0), counts.argmax(axis=0), UNSEEN)
     return np.where(counts[RETURNED] > 0, RETURNED, most).astype(np.uint8)
 
 
 def edges_of(count: int) -> np.ndarray:
-    """Return the edges of the lines that ``count`` weights share: one line each, or, of too many, the first
-    m, and from there each line has a part 1/m more weights below it than the one before."""
-    if count <= LINES:
+    """Return the edges of the lines that ``count`` weights share: one line each, if there are few enough.
+
+    Else the first m have a line each, and from there each line has a part 1/m more weights below it than the
+    one before.
+    """
+    if count <= MAX_PIXEL_LINES:
         return np.arange(count + 1)
-    low, high = 1.0, float(LINES)
+    low, high = 1.0, float(MAX_PIXEL_LINES)
     for _ in range(40):  # m + ln(count/m)/ln(1 + 1/m) grows with m
         m = 0.5 * (low + high)
-        low, high = (low, m) if m + np.log(count / m) / np.log1p(1.0 / m) > LINES else (m, high)
-    singles = min(int(low), LINES - 1)
-    groups = np.geomspace(singles + 1, count + 1, LINES - singles + 1).round().astype(int) - 1
+        low, high = (low, m) if m + np.log(count / m) / np.log1p(1.0 / m) > MAX_PIXEL_LINES else (m, high)
+    singles = min(int(low), MAX_PIXEL_LINES - 1)
+    groups = np.geomspace(singles + 1, count + 1, MAX_PIXEL_LINES - singles + 1).round().astype(int) - 1
     return np.unique(np.append(np.arange(singles), groups))
 
 

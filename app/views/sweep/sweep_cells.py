@@ -6,19 +6,21 @@ from typing import ClassVar
 
 import param
 
-from solverscope.app import theme
-from solverscope.app.component import Component
+from solverscope.app import ui
+from solverscope.app.ui.component import Component
 
 
 class HeatCells(Component):
-    """A grid beside a heat map, which is a picture: nobody sees it, Tab stops at it once, arrows move in it,
-    and the key of the cell on which Enter is pressed is told. ``assets/sweep_cells.js`` draws a ring in the
-    map around the cell that has the focus."""
+    """An invisible grid that makes a heat map, which is a picture, accessible from the keyboard.
+
+    Tab stops at it once, arrows move in it, and Enter sends the key of the cell. ``assets/sweep_cells.js``
+    draws a ring in the map around the cell that has the focus.
+    """
 
     figure = param.String(default="", doc="id of the heat map")
     rows = param.List(default=[], doc="what the rows are called, from the top down")
     columns = param.List(default=[], doc="what the columns are called")
     cells = param.List(default=[], doc="for each row a cell for each column: key and text, or None")
 
-    _esm = theme.asset("elements.js", "sweep_cells.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("sweep_cells.css")]
+    _esm = ui.script("sweep_cells.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("sweep_cells.css")]

@@ -1,4 +1,4 @@
-"""Lines of a sweep's figures, one a solver, and what is said in their place while none is known."""
+"""Lines of a sweep's figures, one per solver, and the text in their place while there are none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from bokeh.models import HoverTool
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.view import View
 
 #: For each solver its points along both axes; None, or nan, is not known.
@@ -21,7 +21,7 @@ class SolverCurves(View):
     """One figure: lines with a point for each run, a part of a sweep's view.
 
     ``name`` is its id and that of the figure, ``missing`` says why there is nothing yet, and ``axes`` are
-    those of :func:`solverscope.app.theme.plot`. Without anything
+    those of :func:`solverscope.app.ui.plot`. Without anything
     to draw there are no axes: a logarithmic one has nothing to begin at.
     """
 
@@ -43,9 +43,9 @@ class SolverCurves(View):
         super().__init__(whole=whole)
 
     def build(self) -> None:
-        self.figure = theme.plot(self.id, **self._axes)
-        self._lines = theme.source("xs", "ys", "color", "dash")
-        self.points = theme.source("x", "y", "color", "label")
+        self.figure = ui.plot(self.id, **self._axes)
+        self._lines = ui.source("xs", "ys", "color", "dash")
+        self.points = ui.source("x", "y", "color", "label")
         looks = {"line_color": "color", "line_dash": "dash", "line_width": 1 if self._thin else 2}
         self.figure.multi_line("xs", "ys", source=self._lines, **looks)
         drawn = self.figure.scatter("x", "y", source=self.points, color="color", size=7 if self._thin else 5)
@@ -53,7 +53,7 @@ class SolverCurves(View):
         printf = {"tooltips": [("run", "@label"), (x, "@x{%.4g}"), (y, "@y{%.4g}")]}
         printf["formatters"] = {"@x": "printf", "@y": "printf"}
         self.figure.add_tools(HoverTool(renderers=[drawn], limit=1, **printf))
-        self.rings = theme.source("x", "y", "color")
+        self.rings = ui.source("x", "y", "color")
         if self._ringed:
             self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
         self._body.append(self.late_pane(self.figure))
@@ -71,14 +71,14 @@ class SolverCurves(View):
     def draw(self) -> None:
         lines, dots, rings = [], [], []
         for k, (name, points) in enumerate(self._curves.items()):
-            color, line = theme.COLORS[k % len(theme.COLORS)], np.array(points).reshape(-1, 2).T
-            lines.append((*(_stairs(*line) if self._steps else line), color, theme.dash(k)))
+            color, line = ui.COLORS[k % len(ui.COLORS)], np.array(points).reshape(-1, 2).T
+            lines.append((*(_stairs(*line) if self._steps else line), color, ui.dash(k)))
             if not self._steps:
                 dots += [(*point, color, name) for point in points]
             if name in self._marked:
                 rings.append((*self._marked[name], color))
         for source, rows in ((self._lines, lines), (self.points, dots), (self.rings, rings)):
-            source.data = theme.columns(source, rows)
+            source.data = ui.columns(source, rows)
 
 
 def _known(point: tuple[float | None, float | None]) -> bool:

@@ -1,4 +1,4 @@
-"""What the figures of a sweep show, as numbers: from what came out of its runs."""
+"""Numbers that the figures of a sweep show, from the outcomes of its runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """One run of a sweep, as its figures need it.
 
     ``problem`` names what it has in common with runs of other solvers, ``state`` says where it is in a word.
@@ -54,17 +54,17 @@ class Chosen:
     metric_name: str = ""
 
 
-def labels_of(outcomes: Sequence[Outcome]) -> list[str]:
+def labels_of(outcomes: Sequence[CellOutcome]) -> list[str]:
     """Return the solvers, in their order."""
     return list(dict.fromkeys(outcome.label for outcome in outcomes))
 
 
-def problems_of(outcomes: Sequence[Outcome]) -> list[str]:
+def problems_of(outcomes: Sequence[CellOutcome]) -> list[str]:
     """Return the problems, in their order."""
     return list(dict.fromkeys(outcome.problem for outcome in outcomes))
 
 
-def profiles(outcomes: Sequence[Outcome]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def profiles(outcomes: Sequence[CellOutcome]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the performance profile of each solver (Dolan and Moré 2002, eq. (2.1)): factors τ, and the
     share of the problems on which it took at most τ times the seconds of the fastest. A run that did not
     reach the gap took infinitely long; problems of which a run is not over yet are left out."""
@@ -86,7 +86,7 @@ def profiles(outcomes: Sequence[Outcome]) -> dict[str, tuple[np.ndarray, np.ndar
     return {name: (taus, (ratios[:, k][:, None] <= taus).mean(axis=0)) for k, name in enumerate(names)}
 
 
-def over_lam(outcomes: Sequence[Outcome], data: str) -> dict[str, list[Outcome]]:
+def over_lam(outcomes: Sequence[CellOutcome], data: str) -> dict[str, list[CellOutcome]]:
     """Return each solver's runs on ``data`` that are over and have a λ, the largest first."""
     ended = [
         outcome for outcome in outcomes if outcome.data == data and outcome.over and outcome.lam is not None

@@ -12,14 +12,14 @@ from bokeh.events import Tap
 from bokeh.models import CategoricalTickFormatter, FactorRange, HoverTool
 from bokeh.palettes import Viridis256
 
-from solverscope.app import theme
-from solverscope.app.menu import Menu
+from solverscope.app import ui
+from solverscope.app.ui.menu import Menu
 from solverscope.app.views.base.view import View, placed
 from solverscope.app.views.sweep.sweep_cells import HeatCells
 from solverscope.app.views.sweep.sweep_curves import SolverCurves
 from solverscope.app.views.sweep.sweep_figures import (
+    CellOutcome,
     Chosen,
-    Outcome,
     labels_of,
     over_lam,
     problems_of,
@@ -27,14 +27,13 @@ from solverscope.app.views.sweep.sweep_figures import (
 )
 
 #: Gaps (f - f*)/|f*| whose times can be shown.
-GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
+CELL_GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 #: Rows of the heat map, at most; pixels of one, of what stands above them, and of the room for buttons below.
-MOST_ROWS, ROW, TOP, FOOT = 60, 24, 60, 24
+MAX_CELL_ROWS, ROW_HEIGHT, TOP_HEIGHT, BOTTOM_HEIGHT = 60, 24, 60, 24
 #: Times longer than this share of the range of the colours are dark enough for white letters.
 DARK = 0.55
 #: Colours of a cell without a time, and of its letters.
-UNKNOWN = "rgba(136, 136, 136, 0.18)", theme.GREY
-LAM = "λ, decreasing to the right"
+NO_TIME_COLORS = "rgba(136, 136, 136, 0.18)", ui.GREY
 
 
 class Sweep(View):
@@ -53,22 +52,22 @@ class Sweep(View):
     def __init__(
         self,
         *shown: Any,
-        outcomes: Callable[[float], list[Outcome]] = lambda gap: [],
+        outcomes: Callable[[float], list[CellOutcome]] = lambda gap: [],
         on_open: Callable[[str], None] = lambda key: None,
         choices: Callable[[], list[Chosen]] = lambda: [],
         **params: object,
     ) -> None:
         self._outcomes, self._on_open, self._choices = outcomes, on_open, choices
-        self.shown: list[Outcome] = []
+        self.shown: list[CellOutcome] = []
         super().__init__(*shown, **params)
 
     def build(self) -> None:
         small = {"size": "small", "margin": (4, 4)}
-        self.gap = Menu(label="Time to a gap of", options=list(GAPS), value=1e-3, width=130, **small)
+        self.gap = Menu(label="Time to a gap of", options=list(CELL_GAPS), value=1e-3, width=130, **small)
         self.data = Menu(label="Plots below: data", width=190, visible=False, **small)
         for menu in (self.gap, self.data):
             menu.param.watch(lambda event: self.update(), "value")
-        self._legend = theme.html(sizing_mode="stretch_width")
+        self._legend = ui.html(sizing_mode="stretch_width")
         self._build_heat_map()
         self.grid = HeatCells(height=0, figure=self._heat_figure.id)
         self.grid.on_message = self._open
@@ -85,7 +84,7 @@ class Sweep(View):
             self,
             "sweep-times",
             missing="No run on these data has reached the gap yet: choose a larger one above, or wait.",
-            x_label=LAM,
+            x_label=ui.LAM_AXIS,
             y_label="CPU time to the gap (s)",
             x_axis_type="log",
             log_y=True,
@@ -103,7 +102,7 @@ class Sweep(View):
             self,
             "sweep-held-out",
             missing="The λ is chosen once all runs have ended.",
-            x_label=LAM,
+            x_label=ui.LAM_AXIS,
             y_label="on held-out data",
             x_axis_type="log",
             ringed=True,
@@ -111,17 +110,17 @@ class Sweep(View):
         self.held_out.figure.x_range.flipped = True
         self.held_out.visible = False
         choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
-        self._named = theme.html(margin=(0, 10), visible=False)
-        heat = theme.column(self.late_pane(self._heat_figure), kind="plots heat")
-        plots = theme.column(*self.parts, kind="plots tall")
+        self._named = ui.html(margin=(0, 10), visible=False)
+        heat = ui.column(self.late_pane(self._heat_figure), kind="plots heat")
+        plots = ui.column(*self.parts, kind="plots tall")
         self._body.extend([choices, self._named, self.grid, heat, self._legend, plots])
 
     def _build_heat_map(self) -> None:
-        self._cells = theme.source("x", "y", "text", "key", "state", "color", "ink")
+        self._cells = ui.source("x", "y", "text", "key", "state", "color", "ink")
         names = {"x_range": FactorRange(), "y_range": FactorRange(), "y_axis_type": "auto"}
         none = {"x_label": "", "y_label": "", "tools": "", "active_drag": None}
-        places = {"x_axis_location": "above", "min_border_bottom": FOOT}
-        fig = self._heat_figure = theme.plot("sweep-heat-map", **names, **none, **places)
+        places = {"x_axis_location": "above", "min_border_bottom": BOTTOM_HEIGHT}
+        fig = self._heat_figure = ui.plot("sweep-heat-map", **names, **none, **places)
         for axis in fig.axis:
             axis.formatter = CategoricalTickFormatter()
         fig.grid.visible = False
@@ -158,8 +157,8 @@ class Sweep(View):
             return
         self.shown = outcomes
         names = labels_of(outcomes)
-        self._legend.object = theme.marks(
-            ("━", theme.COLORS[k % len(theme.COLORS)], html.escape(name)) for k, name in enumerate(names)
+        self._legend.object = ui.mark_legend(
+            ("━", ui.COLORS[k % len(ui.COLORS)], html.escape(name)) for k, name in enumerate(names)
         )
         self._draw_heat_map(outcomes, names)
         self.profile.put({name: zip(*curve, strict=True) for name, curve in profiles(outcomes).items()})
@@ -171,26 +170,28 @@ class Sweep(View):
         self._draw_choices(best, names, {o.pool for o in outcomes if o.data == self.data.value})
 
     def _draw_choices(self, chosen: Sequence[Chosen], names: Sequence[str], pools: set[str]) -> None:
-        """Say which λ were chosen, and draw the metric over λ on the data that are shown."""
+        """Write which λ were chosen, and draw the metric over λ on the data that are shown."""
         self._named.param.update(
             object="<br>".join(html.escape(one.text) for one in chosen), visible=bool(chosen)
         )
         here = {one.label: one for one in chosen if one.data in pools}
         self.held_out.visible = bool(chosen)
         for one in here.values():
-            self.held_out.figure.xaxis.axis_label = LAM.replace("λ", "λ/λmax") if one.relative else LAM
+            self.held_out.figure.xaxis.axis_label = (
+                ui.LAM_AXIS.replace("λ", "λ/λmax") if one.relative else ui.LAM_AXIS
+            )
             self.held_out.figure.yaxis.axis_label = f"{one.metric_name}, held out"
         curves = {name: here[name].over if name in here else () for name in names}
         self.held_out.put(curves, {name: (one.lam, one.metric) for name, one in here.items()})
 
-    def _draw_heat_map(self, outcomes: Sequence[Outcome], names: list[str]) -> None:
-        problems = problems_of(outcomes)[:MOST_ROWS]
+    def _draw_heat_map(self, outcomes: Sequence[CellOutcome], names: list[str]) -> None:
+        problems = problems_of(outcomes)[:MAX_CELL_ROWS]
         shown = [outcome for outcome in outcomes if outcome.problem in set(problems)]
         known = [np.log10(outcome.clock) for outcome in shown if outcome.clock is not None]
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
         rows = []
         for outcome in shown:
-            color, ink = UNKNOWN
+            color, ink = NO_TIME_COLORS
             if outcome.clock is not None:
                 share = (np.log10(outcome.clock) - low) / max(high - low, 1e-9)
                 color = Viridis256[int(255 * (1.0 - share))]  # fast is light
@@ -199,10 +200,10 @@ class Sweep(View):
                 (outcome.label, outcome.problem, _cell(outcome), outcome.key, outcome.state, color, ink)
             )
         self._heat_figure.x_range.factors, self._heat_figure.y_range.factors = names, problems[::-1]
-        height = TOP + ROW * len(problems) + FOOT
-        styles = {**theme.least(220), "min-height": f"max(var(--least, 220px), {height}px)"}
+        height = TOP_HEIGHT + ROW_HEIGHT * len(problems) + BOTTOM_HEIGHT
+        styles = {**ui.least(220), "min-height": f"max(var(--least, 220px), {height}px)"}
         self._heat_figure.styles = styles
-        self._cells.data = theme.columns(self._cells, rows)
+        self._cells.data = ui.columns(self._cells, rows)
         found = {(o.problem, o.label): [o.key, _read_out(o)] for o in shown}
         cells = [[found.get((problem, name)) for name in names] for problem in problems]
         self.grid.param.update(rows=problems, columns=names, cells=cells)
@@ -221,13 +222,13 @@ class Sweep(View):
             self._on_open(cell[0])
 
 
-def _read_out(outcome: Outcome) -> str:
+def _read_out(outcome: CellOutcome) -> str:
     text = _cell(outcome)
     return text if text == outcome.state else f"{text}, {outcome.state}"
 
 
-def _cell(outcome: Outcome) -> str:
-    """Return what stands in a cell: the time, else why there is none."""
+def _cell(outcome: CellOutcome) -> str:
+    """Return the text of a cell: the time, or the reason why there is none."""
     if outcome.seconds is None:
         return outcome.state if not outcome.over or outcome.state in ("failed", "stopped") else "not reached"
-    return theme.seconds(outcome.seconds) if outcome.seconds >= 0.1 else f"{1e3 * outcome.seconds:.0f} ms"
+    return ui.seconds(outcome.seconds) if outcome.seconds >= 0.1 else f"{1e3 * outcome.seconds:.0f} ms"

@@ -6,19 +6,19 @@ import re
 
 import numpy as np
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.base.probe_view import Seen
 from solverscope.app.views.base.states import name_of
 from solverscope.solvers import Trace
 from solverscope.solvers.probes.subsets import rank
 
 #: How weights are chosen: names in the menu.
-KINDS = {"largest": "largest", "random": "random", "by name": "named"}
+WEIGHT_SELECTIONS = {"largest": "largest", "random": "random", "by name": "named"}
 #: Outputs offered, at most, and the word for the weights behind W.
-OUTPUTS = 100
+MAX_OFFERED_OUTPUTS = 100
 TRANSITIONS = "transitions"
 #: What is between two names: a comma, but not that of "pixel (3, 6)".
-APART = re.compile(r",(?![^(]*\))")
+NAME_SEPARATOR = re.compile(r",(?![^(]*\))")
 
 
 class Followed:
@@ -39,7 +39,7 @@ class Followed:
         """Name the outputs whose weights are clustered apart, and behind them the transitions, if there are
         any; those of one output have no choice."""
         features, outputs = self.shape
-        found = {self.trace.names.output(c): c for c in range(min(outputs, OUTPUTS))}
+        found = {self.trace.names.output(c): c for c in range(min(outputs, MAX_OFFERED_OUTPUTS))}
         return found | ({TRANSITIONS: outputs} if self.size > features * outputs else {})
 
     def choose(self, kind: str, count: int, output: int, named: str) -> tuple[np.ndarray, str]:
@@ -58,7 +58,7 @@ class Followed:
         return np.sort(mine[order[:count]]), ""
 
     def _named(self, mine: np.ndarray, named: str, count: int) -> tuple[np.ndarray, str]:
-        asked = [text.strip() for text in APART.split(named) if text.strip()]
+        asked = [text.strip() for text in NAME_SEPARATOR.split(named) if text.strip()]
         _, outputs = self.shape
         features = {int(k) // outputs: int(place) for k, place in zip(self.members[mine], mine, strict=True)}
         by_name = {self.trace.names.feature(j).lower(): place for j, place in features.items()}
@@ -76,8 +76,8 @@ class Followed:
         return np.unique(np.array(found[:count], dtype=np.int64)), said
 
     def _missing(self, named: str) -> str:
-        """Say that features asked for are not there, or not observed."""
-        followed, size = theme.number(self.members.size), theme.number(self.size)
+        """Return a note on requested features that do not exist or are not observed."""
+        followed, size = ui.number(self.members.size), ui.number(self.size)
         if self.members.size == self.size:
             return f"There is no feature with this name or number: {named}."
         return (

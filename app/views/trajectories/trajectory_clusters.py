@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solverscope.app.views.trajectories.trajectory_history import History
-from solverscope.solvers.parts.clusters import chunked, crossed, kmeans, spreads
+from solverscope.app.views.trajectories.trajectory_history import WeightHistory
+from solverscope.solvers.curvature.clusters import chunked, crossed, kmeans, spreads
 
 #: Clusters that have a colour of their own; the others share the next number.
 COLORED = 8
@@ -33,9 +33,9 @@ class Grouping:
     def of(cls, beta: np.ndarray, change: np.ndarray, own: np.ndarray, maker: str, count: int) -> Grouping:
         """Cluster weights by their values, what these changed by, and the solver's own clusters (-1: none).
 
-        Where the solver's own are asked for and there are none, and unless chunks are asked for, there are at
-        most ``count`` clusters by k-means, on (β, Δβ) as they are: divided by their deviations, changes near
-        the end of a run, which are noise, would count as much as weights.
+        If the solver has no clusters of its own, and unless chunks are asked for, there are at most ``count``
+        clusters by k-means. It works on (β, Δβ) as they are: divided by their deviations, changes near the
+        end of a run, which are noise, would count as much as weights.
         """
         if maker == "own" and (own >= 0).any():
             labels = own
@@ -52,8 +52,8 @@ class Grouping:
         inside, between = spreads(np.where(known, values, 0.0), np.where(known, self.labels, -1))
         return float(np.sqrt(inside)), float(np.sqrt(between))
 
-    def crossovers(self, history: History) -> np.ndarray:
-        """Tell where weights have changed their cluster since the row before, (T, n).
+    def crossovers(self, history: WeightHistory) -> np.ndarray:
+        """Return a mask (T, n) of weights that have changed their cluster since the previous row.
 
         The solver's own clusters are those that it had at each iterate, chunks are made of each iterate. With
         k-means a weight is, at each iterate, in that of these clusters whose mean there is nearest to it.
@@ -71,7 +71,7 @@ class Grouping:
         moved[1:] &= (apart[1:] & apart[:-1])[:, None]
         return moved
 
-    def _at_each(self, history: History) -> np.ndarray:
+    def _at_each(self, history: WeightHistory) -> np.ndarray:
         if self.maker == "own":
             return history.labels
         values, count = np.nan_to_num(history.values), int(self.labels.max(initial=0)) + 1
@@ -84,8 +84,11 @@ class Grouping:
 
 
 def _slots(labels: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Give the clusters with most weights, of equal ones those with the largest, colours in the order of the
-    first weight in each: the same at each visit of an iterate, and mostly that of their weights before."""
+    """Assign colours to the clusters with most weights, of equal ones to those with the largest.
+
+    Colours are in the order of the first weight in each: the same at each visit of an iterate, and mostly
+    that of their weights before.
+    """
     slots = np.full(labels.size, COLORED, dtype=np.int64)
     inside = labels >= 0
     clusters, head, place, sizes = np.unique(

@@ -1,4 +1,4 @@
-"""Trajectories of chosen weights, read from what a probe saw, as far as a run has come."""
+"""Trajectories of chosen weights, read from a probe's observations of a run so far."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ import numpy as np
 from solverscope.app.views.base.probe_view import Seen
 
 #: Iterates drawn of a run, at most: of more every second one, and then every fourth, and so on.
-ROWS = 300
+MAX_DRAWN_ITERATES = 300
 
 #: What the probe saw, with the iteration of each.
 Entries = Sequence[tuple[int, Seen]]
 
 
-class History:
-    """β of chosen weights, an iterate a row: ``iterations`` (T,) and ``values`` (T, n), nan where a weight
-    was not followed yet; ``labels`` (T, n) the solver's own clusters, -1 where there are none.
+class WeightHistory:
+    """β of chosen weights, one row per iterate: ``iterations`` (T,) and ``values`` (T, n).
 
-    ``places`` says where the weights are in what the probe saw, which only ever grows at its end.
+    Values are nan while a weight was not followed yet. ``labels`` (T, n) are the solver's own clusters, -1 if
+    there are none. ``places`` are the positions of the weights in the observations, which only ever grow at
+    the end.
     """
 
     def __init__(self, entries: Entries, places: np.ndarray) -> None:
         self.places = places
         self._stride = 1
-        while sum(k % self._stride == 0 for k, _ in entries) > ROWS // (1 + (self._stride > 1)):
+        while sum(k % self._stride == 0 for k, _ in entries) > MAX_DRAWN_ITERATES // (1 + (self._stride > 1)):
             self._stride *= 2
         self.iterations = np.empty(0, dtype=np.int64)
         self.values = np.empty((0, places.size), dtype=np.float32)
@@ -43,7 +44,7 @@ class History:
     def update(self, entries: Entries) -> bool:
         """Add the iterates that are new; False if there would be too many, and all have to be read again."""
         new = self._due([entry for entry in entries if entry[0] > self.last])
-        if len(self) + len(new) > ROWS:
+        if len(self) + len(new) > MAX_DRAWN_ITERATES:
             return False
         self._append(new)
         return True
@@ -74,8 +75,11 @@ class History:
         return max(int(np.searchsorted(self.iterations, iteration, side="right")) - 1, 0)
 
     def nearest(self, x: float, y: float, reach: float) -> int | None:
-        """Return the weight whose trajectory is nearest to β = y at iteration x; None where none is within
-        ``reach``, a share of the height of all, or where x is outside of the run."""
+        """Return the weight whose trajectory is nearest to β = y at iteration x.
+
+        Return None if no trajectory is within ``reach``, a share of the height of all, or if x is outside the
+        run.
+        """
         if not len(self) or not self.iterations[0] <= x <= self.iterations[-1]:
             return None
         at = np.array([np.interp(x, self.iterations, course) for course in self.values.T])

@@ -6,17 +6,27 @@ import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views.trajectories.trajectory_clusters import COLORED
-from solverscope.app.views.trajectories.trajectory_history import History
+from solverscope.app.views.trajectories.trajectory_history import WeightHistory
 
 #: Colours of clusters, none that of a run, and of all other weights.
-COLORS = ("#AA3377", "#CC6677", "#EE8866", "#AAAA00", "#44AA99", "#228833", "#6699CC", "#7755AA", theme.GREY)
+CLUSTER_COLORS = (
+    "#AA3377",
+    "#CC6677",
+    "#EE8866",
+    "#AAAA00",
+    "#44AA99",
+    "#228833",
+    "#6699CC",
+    "#7755AA",
+    ui.GREY,
+)
 #: Alpha of clusters, of other weights, and of what is not looked at.
-STRONG, WEAK, FAINT = 0.8, 0.35, 0.07
+CLUSTER_ALPHA, OTHER_ALPHA, FADED_ALPHA = 0.8, 0.35, 0.07
 #: Width of a line, up to this many weights; with more it is one pixel, which is drawn in a seventh of
 #: the time that any other takes.
-WIDE, FEW = 2.0, 30
+LINE_WIDTH, MAX_WIDE_LINES = 2.0, 30
 #: Rows sent piece by piece, as a share of the whole, above which the whole is sent again.
 PIECES = 1.0
 
@@ -33,7 +43,7 @@ def points(values: np.ndarray, iterations: np.ndarray, members) -> dict[str, np.
 
 
 #: Columns of a source without points.
-NOTHING = points(np.empty((0, 0)), np.empty(0), [])
+NO_LINE_POINTS = points(np.empty((0, 0)), np.empty(0), [])
 
 
 class Lines:
@@ -45,28 +55,30 @@ class Lines:
     """
 
     def __init__(self, plot: figure) -> None:
-        self._whole, self._pieces = ([ColumnDataSource(NOTHING) for _ in COLORS] for _ in range(2))
-        self._drawn: list[tuple[GlyphRenderer, GlyphRenderer]] = [()] * len(COLORS)
+        self._whole, self._pieces = (
+            [ColumnDataSource(NO_LINE_POINTS) for _ in CLUSTER_COLORS] for _ in range(2)
+        )
+        self._drawn: list[tuple[GlyphRenderer, GlyphRenderer]] = [()] * len(CLUSTER_COLORS)
         for slot in (COLORED, *range(COLORED)):  # what has no cluster below all others
-            look = {"color": COLORS[slot], "dash": "solid", "width": 1.0, "alpha": _usual(slot)}
+            look = {"color": CLUSTER_COLORS[slot], "dash": "solid", "width": 1.0, "alpha": _usual(slot)}
             sources = self._whole[slot], self._pieces[slot]
-            self._drawn[slot] = tuple(theme.curve(plot, source, "y", **look) for source in sources)
+            self._drawn[slot] = tuple(ui.curve(plot, source, "y", **look) for source in sources)
         self.renderers = [drawn for pair in self._drawn for drawn in pair]
         self._rows = self._sent = 0
 
-    def send(self, history: History, slots: np.ndarray) -> None:
+    def send(self, history: WeightHistory, slots: np.ndarray) -> None:
         """Send everything: weight k of the history in the colour ``slots[k]``."""
-        width = WIDE if slots.size <= FEW else 1.0
+        width = LINE_WIDTH if slots.size <= MAX_WIDE_LINES else 1.0
         for drawn in self.renderers:
             drawn.glyph.line_width = width
         self._slots, self._rows, self._sent = slots, len(history), 0
         for slot, source in enumerate(self._whole):
             members = np.flatnonzero(slots == slot)
-            theme.put(source, points(history.values, history.iterations, members))
+            ui.put(source, points(history.values, history.iterations, members))
         for source in self._pieces:
-            theme.put(source, NOTHING)
+            ui.put(source, NO_LINE_POINTS)
 
-    def add(self, history: History) -> None:
+    def add(self, history: WeightHistory) -> None:
         """Send the rows that are new, in the same colours."""
         new = len(history) - self._rows
         if not new:
@@ -85,10 +97,10 @@ class Lines:
     def isolate(self, slot: int | None) -> None:
         """Make the weights of one colour stand out; None: all as they are."""
         for k, pair in enumerate(self._drawn):
-            alpha = _usual(k) if slot is None else (1.0 if k == slot else FAINT)
+            alpha = _usual(k) if slot is None else (1.0 if k == slot else FADED_ALPHA)
             for drawn in pair:
                 drawn.glyph.line_alpha = alpha
 
 
 def _usual(slot: int) -> float:
-    return WEAK if slot == COLORED else STRONG
+    return OTHER_ALPHA if slot == COLORED else CLUSTER_ALPHA

@@ -8,46 +8,46 @@ import time
 from bisect import bisect_left
 
 import numpy as np
-import panel_material_ui as pmui
 import param
 
-from solverscope.app import theme
-from solverscope.app.menu import LineMenu
+from solverscope.app import ui
+from solverscope.app.ui.material_ui import pmui
+from solverscope.app.ui.menu import LineMenu
 from solverscope.app.views.base.feed import positive
 from solverscope.app.views.base.phases import spans
 from solverscope.app.views.base.plot import menu
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.app.views.base.view import placed
-from solverscope.app.views.trajectories.trajectory_choice import KINDS, Followed
+from solverscope.app.views.trajectories.trajectory_choice import WEIGHT_SELECTIONS, Followed
 from solverscope.app.views.trajectories.trajectory_clusters import COLORED, MAKERS, Grouping
 from solverscope.app.views.trajectories.trajectory_figures import Figures
-from solverscope.app.views.trajectories.trajectory_history import Entries, History
+from solverscope.app.views.trajectories.trajectory_history import Entries, WeightHistory
 from solverscope.solvers import TRAJECTORIES, Trace
 
 #: Numbers of weights drawn and of clusters found, as menus offer them.
-COUNTS = (50, 100, 200, 500)
-CLUSTERS = (2, 3, 4, 6, 8, 12, 20, 40)
+LINE_COUNTS = (50, 100, 200, 500)
+CLUSTER_COUNTS = (2, 3, 4, 6, 8, 12, 20, 40)
 #: Seconds between two clusterings while the cursor follows its run.
 BETWEEN_TWO = 1.0
 #: Crossovers marked, at most, the newest, and of these named, at most.
-MARKED, NAMED = 200, 6
+MAX_MARKED_CROSSOVERS, MAX_NAMED_CROSSOVERS = 200, 6
 #: Spread inside clusters, in spreads between them, up to which weights of a cluster count as equal.
-EQUAL = 1e-6
+EQUAL_SPREAD = 1e-6
 #: Size of weights above which their squares could not be added up.
-LARGE = 1e100
+MAX_WEIGHT_SIZE = 1e100
 #: Weights that are drawn, and what makes clusters, in a sentence.
-CHOSEN = {"largest": "the {} largest", "random": "{} random", "named": "{} named"}
+SELECTION_PHRASES = {"largest": "the {} largest", "random": "{} random", "named": "{} named"}
 MADE = {
     "own": "of the solver's own",
     "kmeans": "by k-means on (β, Δβ)",
     "chunks": "of neighbours in sorted order",
 }
-KEY = (
+TRAJECTORY_KEY = (
     "× marks where a weight changes cluster. Click a line or a bar to isolate its cluster, click again "
     "to show all; drag to zoom."
 )
 #: Share of the height of the picture within which a click is meant for a line.
-REACH = 0.03
+CLICK_SHARE = 0.03
 
 
 class Trajectories(ProbeView):
@@ -56,9 +56,9 @@ class Trajectories(ProbeView):
     weights have. Eight clusters have a colour, the rest is grey; a cross marks where a weight went over to
     another cluster. Weights of different outputs are clustered apart, and drawn one output at a time.
 
-    Beside it the sizes of the clusters, and over time how far weights are from the mean of their cluster,
-    and these means from each other. A click on a line or a bar isolates that cluster, a second one shows all
-    again; a click beside the lines moves the cursor.
+    Next to it are the sizes of the clusters. Over time it shows how far weights are from the mean of their
+    cluster, and these means from each other. A click on a line or a bar isolates that cluster, a second one
+    shows all again; a click away from the lines moves the cursor.
     """
 
     id = "trajectories"
@@ -67,33 +67,33 @@ class Trajectories(ProbeView):
     hint = "Run a solver to see its weights move, and the clusters they form."
 
     which: str = param.Selector(
-        default="largest", objects=list(KINDS.values()), doc="which weights are drawn"
+        default="largest", objects=list(WEIGHT_SELECTIONS.values()), doc="which weights are drawn"
     )
-    count: int = param.Selector(default=100, objects=list(COUNTS), doc="lines drawn, at most")
+    count: int = param.Selector(default=100, objects=list(LINE_COUNTS), doc="lines drawn, at most")
     named: str = param.String(default="", doc="names or numbers of features, separated by commas")
     output: int = param.Integer(
         default=0, bounds=(0, None), doc="output (column of W) whose weights are drawn"
     )
     maker: str = param.Selector(default="own", objects=list(MAKERS.values()), doc="what makes the clusters")
-    clusters: int = param.Selector(default=6, objects=list(CLUSTERS), doc="number of clusters")
+    clusters: int = param.Selector(default=6, objects=list(CLUSTER_COUNTS), doc="number of clusters")
     isolated: int | None = param.Integer(
         default=None, allow_None=True, doc="cluster that is isolated, by its colour"
     )
 
     def build(self) -> None:
         self.figures = Figures(self.id)
-        self.history: History | None = None
+        self.history: WeightHistory | None = None
         self.grouping: Grouping | None = None
         self._grouped_at = -math.inf
         self._spreads: list[tuple[float, float]] = []
         self._missing = ""
-        self._said = theme.said(3, 5)
+        self._said = ui.cursor_text(3, 5)
         main, sizes, spread = (
             self.late_pane(plot) for plot in (self.figures.main, self.figures.sizes, self.figures.spread)
         )
-        beside = theme.column(sizes, spread, kind="narrow")
+        beside = ui.column(sizes, spread, kind="narrow")
         self._controls()
-        self._body.extend([theme.column(theme.column(main, kind="broad"), beside, kind="across"), self._said])
+        self._body.extend([ui.column(ui.column(main, kind="broad"), beside, kind="across"), self._said])
         taps = "tap", "doubletap"  # the second of two quick clicks is no tap for Bokeh
         self.show_cursor(self.figures.main, taps=taps)
         self.show_cursor(self.figures.spread, taps=())
@@ -110,17 +110,17 @@ class Trajectories(ProbeView):
             self.param.named, label="Features", width=180, size="small", margin=(4, 4), visible=False
         )
         self.param.watch(lambda event: field.param.update(visible=event.new == "named"), "which")
-        counts, clusters = ({theme.number(k): k for k in some} for some in (COUNTS, CLUSTERS))
+        counts, clusters = ({ui.number(k): k for k in some} for some in (LINE_COUNTS, CLUSTER_COUNTS))
         row = (
-            theme.html(f"<h2>{self.title}</h2>"),
-            menu("Weights", self.param.which, KINDS, width=150),
+            ui.html(f"<h2>{self.title}</h2>"),
+            menu("Weights", self.param.which, WEIGHT_SELECTIONS, width=150),
             field,
             menu("Lines", self.param.count, counts, width=64),
             self._outputs,
             menu("Clusters by", self.param.maker, MAKERS, width=160),
             menu("Number", self.param.clusters, clusters, width=64),
         )
-        self._head.append(theme.column(*row, kind="line"))
+        self._head.append(ui.column(*row, kind="line"))
 
     def has_content(self) -> bool:
         return len(self.iterations()) > 1
@@ -156,8 +156,11 @@ class Trajectories(ProbeView):
             self.output = output
 
     def _is_due(self, trace: Trace, at: int) -> bool:
-        """Tell whether weights are to be chosen and clustered as they are at an iterate: not at each that a
-        run comes to while the cursor follows it."""
+        """Return whether weights have to be chosen and clustered anew at an iterate.
+
+        They always are after a change of the settings. While the cursor follows a run, the choice is not
+        repeated at every iterate, only after ``BETWEEN_TWO`` seconds.
+        """
         setting = self.which, self.count, self.named, self.output, self.maker, self.clusters
         if self._drawn.changed("setting", trace, *setting) or self.history is None:
             return True
@@ -176,7 +179,7 @@ class Trajectories(ProbeView):
         followed = Followed(trace, seen)
         places, self._missing = followed.choose(self.which, self.count, self.output, self.named)
         if before is None or not np.array_equal(before.places, places) or not before.update(entries):
-            self.history = History(entries, places)
+            self.history = WeightHistory(entries, places)
             said = {"names": followed.names(places), "shape": trace.names.picture_shape}
             self.figures.pointer.args = {**self.figures.pointer.args, **said}
         beta = _values(seen, places)
@@ -200,7 +203,7 @@ class Trajectories(ProbeView):
 
     def _read(self, entries: Entries) -> None:
         """Read all iterates again: they have become too many, and every second one is left out."""
-        self.history = History(entries, self.history.places)
+        self.history = WeightHistory(entries, self.history.places)
         self._spreads = []
         self.figures.lines.send(self.history, self.grouping.slots)
 
@@ -208,14 +211,14 @@ class Trajectories(ProbeView):
         """Mark the newest crossovers up to an iteration."""
         history, slots = self.history, self.grouping.slots
         rows, weights = np.nonzero(moved[: history.row(until) + 1])
-        rows, weights = rows[-MARKED:], weights[-MARKED:]
+        rows, weights = rows[-MAX_MARKED_CROSSOVERS:], weights[-MAX_MARKED_CROSSOVERS:]
         self.figures.show_marks(history.iterations[rows], history.values[rows, weights], slots[weights])
 
     def _show_sizes(self, beta: np.ndarray) -> None:
         slots, sizes = np.unique(self.grouping.slots, return_counts=True)
         means = [float(beta[self.grouping.slots == slot].mean()) for slot in slots]
         order = sorted(range(slots.size), key=lambda k: (slots[k] == COLORED, -means[k]))
-        texts = ["others" if slots[k] == COLORED else theme.number(means[k], 3) for k in order]
+        texts = ["others" if slots[k] == COLORED else ui.number(means[k], 3) for k in order]
         self.figures.show_sizes(slots[order].tolist(), sizes[order].tolist(), texts)
         self.figures.isolate(self.isolated)
 
@@ -239,17 +242,17 @@ class Trajectories(ProbeView):
     # what is said
 
     def _sentences(self, followed: Followed, at: int, seen: Seen, beta: np.ndarray, moved: np.ndarray) -> str:
-        number, grouping = theme.number, self.grouping
+        number, grouping = ui.number, self.grouping
         phase = "".join(f", {word}" for word in (_round(seen), str(seen["phase"])) if word)
         sizes = np.unique(grouping.labels[grouping.labels >= 0], return_counts=True)[1]
         lines = [
             f"<b>{html.escape(followed.trace.info.label)}</b> at iteration {number(at)}{phase}: "
-            f"{CHOSEN[self.which].format(number(beta.size))} of {number(followed.size)} weights, "
-            f"in {theme.counted(sizes.size, 'cluster')} {MADE[grouping.maker]}."
+            f"{SELECTION_PHRASES[self.which].format(number(beta.size))} of {number(followed.size)} weights, "
+            f"in {ui.counted(sizes.size, 'cluster')} {MADE[grouping.maker]}."
         ]
         inside, between = grouping.spread(beta)
         alone = sizes.max(initial=0) < 2
-        if not alone and beta.any() and inside <= EQUAL * between:
+        if not alone and beta.any() and inside <= EQUAL_SPREAD * between:
             lines.append("The lines of a cluster coincide: its weights are equal.")
         elif not alone and between > 0.0:
             share = number(100.0 * inside / between, 2)
@@ -258,14 +261,17 @@ class Trajectories(ProbeView):
             lines.append("The solver has no clusters of its own here.")
         row = self.history.row(at)
         if crossed := np.flatnonzero(moved[row]).tolist():
-            names = followed.names(self.history.places[crossed[:NAMED]])
-            shape, more = followed.trace.names.picture_shape, " …" if len(crossed) > NAMED else ""
-            named = ", ".join(theme.pictured(name, shape) for name in names)
+            names = followed.names(self.history.places[crossed[:MAX_NAMED_CROSSOVERS]])
+            shape, more = (
+                followed.trace.names.picture_shape,
+                " …" if len(crossed) > MAX_NAMED_CROSSOVERS else "",
+            )
+            named = ", ".join(ui.pixel_label(name, shape) for name in names)
             lines.append(f"{number(len(crossed))} changed cluster: {named}{more}.")
         said = f"<p>{' '.join(lines)}</p>"
         if self._missing:
             said += f'<p class="error" role="alert">{html.escape(self._missing)}</p>'
-        return said + f'<p class="note">{KEY}</p>'
+        return said + f'<p class="note">{TRAJECTORY_KEY}</p>'
 
     # clicks
 
@@ -280,7 +286,7 @@ class Trajectories(ProbeView):
     def _tapped(self, event: object) -> None:
         if not placed(event) or self.history is None or not self._drawn.shows("run", self.chosen):
             return  # a click on the picture of a run that was removed
-        weight = self.history.nearest(event.x, event.y, REACH)
+        weight = self.history.nearest(event.x, event.y, CLICK_SHARE)
         if weight is None:
             super()._tapped(event)
         else:
@@ -288,19 +294,19 @@ class Trajectories(ProbeView):
 
 
 def _values(seen: Seen, places: np.ndarray) -> np.ndarray:
-    """Return values that a probe saw: zero where a weight was not followed yet, cut off where a run
+    """Return the values observed by a probe: zero while a weight was not followed yet, clipped if a run
     diverges."""
     found = np.zeros(places.size)
     there = places < seen["values"].size
     found[there] = seen["values"][places[there]]
-    return np.clip(np.nan_to_num(found), -LARGE, LARGE)
+    return np.clip(np.nan_to_num(found), -MAX_WEIGHT_SIZE, MAX_WEIGHT_SIZE)
 
 
 def _own(seen: Seen, places: np.ndarray) -> np.ndarray:
-    """Return the solver's own clusters, -1 where there are none."""
+    """Return the solver's own clusters, -1 if there are none."""
     return seen["labels"][places] if "labels" in seen else np.full(places.size, -1, dtype=np.int32)
 
 
 def _round(seen: Seen) -> str:
     """Number the round, or epoch, of a solver that works in phases."""
-    return f"epoch {theme.number(int(seen['epoch']))}" if int(seen["epoch"]) >= 0 and seen["phase"] else ""
+    return f"epoch {ui.number(int(seen['epoch']))}" if int(seen["epoch"]) >= 0 and seen["phase"] else ""

@@ -12,6 +12,7 @@ import pytest
 
 from solverscope import solvers
 from solverscope.app.command import headless, printing
+from solverscope.app.settings.columns import REPEATED_TABLE
 
 
 @pytest.fixture
@@ -237,7 +238,7 @@ def test_repetitions_that_end_differently_are_counted(capsys):
             "cpu_seconds": 2.0**k,
         }
         records.append({**result, "objective": 1.0, "metric_name": "accuracy"})
-    printing.show_results(printing.RUN, records, {f"a ({k})": "a" for k in range(4)})
+    printing.show_results(REPEATED_TABLE, records, {f"a ({k})": "a" for k in range(4)})
     _, row = capsys.readouterr().out.splitlines()
     assert row.split() == ["a", "4", "3", "converged,", "1", "stalled", "1", "3.000"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from solverscope.app.command.paper import bounds
-from solverscope.app.papers.bounds import Bounds
+from solverscope.app.papers.bounds import Interval
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +57,8 @@ def test_a_figure_is_run_and_written_beside_the_papers(command):
 @pytest.mark.parametrize(
     ("here", "record"),
     [
-        (Bounds.exact(3.0), {"here": 3.0, "at_least": 3.0, "at_most": 3.0}),
-        (Bounds.at_least(67.0), {"here": None, "at_least": 67.0, "at_most": math.inf}),
+        (Interval.exact(3.0), {"here": 3.0, "at_least": 3.0, "at_most": 3.0}),
+        (Interval.at_least(67.0), {"here": None, "at_least": 67.0, "at_most": math.inf}),
         (None, {"here": None, "at_least": None, "at_most": None}),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_number_that_is_open_says_what_it_is_at_least(here, record):
 def test_all_that_runs_on_functions_and_stand_ins_shares_a_budget(command, monkeypatch, tmp_path):
     """Without any files of data."""
     monkeypatch.setenv("SOLVERSCOPE_DATA", str(tmp_path))
-    done = command("paper", "zhong2014", "all", "--budget", "90s", "--json", "--out", "here")
+    done = command("paper", "zhong2014", "all", "--budget", "40s", "--json", "--out", "here")
     assert done.status == 0, done.err
     kept = [json.loads(line) for line in Path("here/all.sweep/cells.jsonl").read_text().splitlines()]
     assert {record["dataset"] for record in kept} == {"digit-strings", "digits-tree"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from solverscope.app.command.progress_bar import Progress
+from solverscope.app.command.progress_bar import ProgressBar
 
 
 def test_only_finished_steps_are_told_where_there_is_no_terminal(capsys):
-    progress = Progress()
+    progress = ProgressBar()
     with progress.working("loading") as show:
         show("half way", 0.5)
     progress.say("ready [1]")
@@ -19,7 +19,7 @@ def test_only_finished_steps_are_told_where_there_is_no_terminal(capsys):
 def test_moving_line_never_takes_standard_output_along(capsys, monkeypatch, moving):
     monkeypatch.setenv("FORCE_COLOR", "1")  # for Rich, this is a terminal
     monkeypatch.setenv("TERM", "xterm")
-    with Progress(moving=moving).working("loading [data]") as show:
+    with ProgressBar(moving=moving).working("loading [data]") as show:
         show("loading", 0.5)
         print("record")
     out, err = capsys.readouterr()

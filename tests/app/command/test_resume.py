@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from solverscope.solvers.runs.reading import read
+from solverscope.solvers.traces.reading import read
 from tests.solvers.helpers import Dial
 
 #: Fields that depend on how much time a run had.

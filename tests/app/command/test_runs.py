@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from solverscope.app.runs import archive as archive_module
-from solverscope.app.runs.archive import LASTING, Archive, place
+from solverscope.app.runs.archive import PERSISTENT_LIMITS, Archive, default_path
 from solverscope.solvers import Trace
-from solverscope.solvers.runs.reading import read
-from solverscope.solvers.runs.trace import save
+from solverscope.solvers.traces.reading import read
+from solverscope.solvers.traces.trace import save
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def test_before_the_first_run_there_is_nothing_and_nothing_is_made(command):
     assert (answer.status, answer.err) == (0, "")
     assert answer.out.startswith("no runs are kept yet")
     assert command("runs", "--json").out == ""
-    assert not place().exists()
+    assert not default_path().exists()
 
 
 def test_runs_that_were_imported_are_listed(command, written):
@@ -71,7 +71,7 @@ def test_export_and_import_give_the_same_trace(command, written, tmp_path, endin
     out = tmp_path / f"again.{ending}"
     assert command("runs", "export", "1", "--out", str(out)).status == 0
     assert command("runs", "import", str(out)).out == "3\n"
-    archive = Archive(place(), LASTING)
+    archive = Archive(default_path(), PERSISTENT_LIMITS)
     old, new = archive.trace(1), archive.trace(3)
     archive.close()
     assert list(new.records()) == list(old.records())
@@ -95,7 +95,7 @@ def test_export_prints_what_the_run_had_written(command, written):
 def test_f_star_that_a_page_found_is_exported_as_a_reference(command, written, tmp_path):
     trace = read(written())[0]
     trace.tell(f_star=0.125)
-    archive = Archive(place(), LASTING)
+    archive = Archive(default_path(), PERSISTENT_LIMITS)
     id = archive.enter(trace)
     archive.close()
     (reference,) = command("runs", "export", str(id)).of_type("reference")
@@ -131,12 +131,15 @@ def test_of_several_files_none_is_imported_if_one_cannot_be_read(command, writte
 
 def test_a_damaged_history_gets_one_sentence(command, written):
     path = written()
-    place().parent.mkdir(parents=True, exist_ok=True)
-    place().write_bytes(b"hello, " * 1000)
+    default_path().parent.mkdir(parents=True, exist_ok=True)
+    default_path().write_bytes(b"hello, " * 1000)
     for arguments in ((), ("import", str(path)), ("export", "1")):
         answer = command("runs", *arguments)
         assert (answer.status, answer.out) == (4, "")
-        assert answer.err == f"solverscope: the history of runs, {place()}, is damaged: move that file away\n"
+        assert (
+            answer.err
+            == f"solverscope: the history of runs, {default_path()}, is damaged: move that file away\n"
+        )
 
 
 def test_the_list_is_json_where_that_is_wanted(command, written):
@@ -164,14 +167,15 @@ def small(tmp_path):
 
 def test_a_history_that_another_process_has_gets_one_sentence(command, small, monkeypatch):
     command("runs", "import", str(small))
-    monkeypatch.setattr(archive_module, "PATIENCE", 0.05)
-    with contextlib.closing(sqlite3.connect(place(), isolation_level=None)) as db:
+    monkeypatch.setattr(archive_module, "LOCK_TIMEOUT", 0.05)
+    with contextlib.closing(sqlite3.connect(default_path(), isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
         for arguments in ((), ("import", str(small)), ("export", "1")):
             answer = command("runs", *arguments)
             assert (answer.status, answer.out) == (4, "")
             assert answer.err == (
-                f"solverscope: the history of runs, {place()}, is in use by another process: try again\n"
+                f"solverscope: the history of runs, {default_path()}, "
+                "is in use by another process: try again\n"
             )
     assert [entry["id"] for entry in command("runs", "--json").records] == [1, 2]
 
@@ -179,9 +183,9 @@ def test_a_history_that_another_process_has_gets_one_sentence(command, small, mo
 WRITER = """
 import sys
 from pathlib import Path
-from solverscope.app.runs.archive import LASTING, Archive
-from solverscope.solvers.runs.reading import read
-archive, (trace, _) = Archive(Path(sys.argv[1]), LASTING), read(sys.argv[2])
+from solverscope.app.runs.archive import PERSISTENT_LIMITS, Archive
+from solverscope.solvers.traces.reading import read
+archive, (trace, _) = Archive(Path(sys.argv[1]), PERSISTENT_LIMITS), read(sys.argv[2])
 archive.db.execute("PRAGMA cache_size = 1")  # what is written goes to the disk before it is committed
 with archive.transaction():
     for _ in range(30):
@@ -195,7 +199,7 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_the_history_as_it_was(
     command("runs", "import", str(small))
     before = command("runs", "--json").records
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(place()), str(small)],
+        [sys.executable, "-c", WRITER, str(default_path()), str(small)],
         cwd=Path(__file__).resolve().parents[3],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -208,7 +212,7 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_the_history_as_it_was(
         writer.communicate()
     assert command("runs", "--json").records == before
     assert command("runs", "import", str(small)).status == 0
-    with contextlib.closing(sqlite3.connect(place())) as db:
+    with contextlib.closing(sqlite3.connect(default_path())) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
@@ -219,7 +223,7 @@ ABOUT = json.dumps({"problem": {"key": "k", "dataset": "digits", "loss": "logist
 
 def spoil(id, **columns):
     """Write what somebody else might into the database."""
-    with contextlib.closing(sqlite3.connect(place(), isolation_level=None)) as db:
+    with contextlib.closing(sqlite3.connect(default_path(), isolation_level=None)) as db:
         for name, value in columns.items():
             db.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, id))
 
@@ -284,7 +288,7 @@ def test_a_damaged_entry_is_listed_as_such_beside_the_others(command, small, col
 )
 def test_a_run_whose_rows_are_damaged_is_refused_in_a_sentence(command, small, table, column, value):
     command("runs", "import", str(small))
-    with contextlib.closing(sqlite3.connect(place(), isolation_level=None)) as db:
+    with contextlib.closing(sqlite3.connect(default_path(), isolation_level=None)) as db:
         db.execute(
             f"UPDATE {table} SET {column} = ? WHERE {'run' if table == 'blocks' else 'id'} = 1", (value,)
         )

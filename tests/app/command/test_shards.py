@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("distributed")
 
 
+@pytest.mark.slow
 def test_a_run_on_shards_prints_what_one_on_one_machine_does(command):
     arguments = ("run", "breast-cancer", "--solver", "prox-qn", "--max-iter", "12", "--json")
     alone, split = command(*arguments), command(*arguments, "--shards", "2")
@@ -48,7 +49,7 @@ def test_a_solver_that_looks_at_single_rows_is_refused_before_a_worker_is_asked(
     assert asked == []
     assert done.status == 2
     assert (
-        "solver sgd-l1 needs a loss whose instances can be taken one at a time by compiled kernels, unlike "
+        "solver sgd-l1 needs a loss with compiled kernels for single instances, unlike "
         "logistic with penalty l1 on shards: choose one of prox-qn, " in done.err
     )
 

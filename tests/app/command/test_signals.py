@@ -359,7 +359,7 @@ def test_a_sweep_whose_workers_do_not_end_is_left(monkeypatch, capsys):
         def run(self, ended):
             threading.Event().wait()
 
-    monkeypatch.setattr(module, "GRACE", 0.0)
+    monkeypatch.setattr(module, "SHUTDOWN_SECONDS", 0.0)
     monkeypatch.setattr(
         module, "Interrupts", lambda: SimpleNamespace(wanted=True, listening=contextlib.nullcontext)
     )

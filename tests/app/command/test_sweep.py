@@ -60,6 +60,7 @@ def test_sweep_on_this_machine_leaves_results_that_are_not_computed_again(comman
     assert table[0].split()[:4] == ["data", "seed", "λ", "run"]
 
 
+@pytest.mark.slow
 def test_the_best_lam_on_held_out_data_is_named(command, spec, tmp_path):
     pytest.importorskip("distributed")
     options = ("--workers", "1", "--choose", "lam", "--folds", "2")

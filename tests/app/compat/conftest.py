@@ -12,6 +12,7 @@ import pytest
 from bokeh.document import Document
 from bokeh.document.events import DocumentPatchedEvent
 from bokeh.protocol import Protocol
+from bokeh.protocol.message import Message
 from bokeh.server.connection import ServerConnection
 from bokeh.server.session import ServerSession
 from panel.io import document as panel_document
@@ -19,6 +20,7 @@ from panel.io.state import state
 from tornado.ioloop import IOLoop
 
 from solverscope.app.compat import change
+from solverscope.app.serving import one_thread
 from tests import loop
 
 
@@ -49,8 +51,8 @@ class Socket:
     async def send_message(self, message: object) -> None:
         self.sent.append(message.content_json)
 
-    def send_at_once(self, events: list[DocumentPatchedEvent]) -> list[asyncio.Future]:
-        self.sent.append(Protocol().create("PATCH-DOC", events).content_json)
+    def send_at_once(self, message: Message) -> list[asyncio.Future]:
+        self.sent.append(message.content_json)
         return []
 
 
@@ -75,11 +77,19 @@ class Server:
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Server], Any]], None]:
     """``serve(scenario)`` runs a coroutine on a server. Panel knows how to write to its socket itself."""
-    at_once = lambda connection, events=None, msg=None: connection._socket.send_at_once(events)  # noqa: E731
+
+    def at_once(
+        connection: ServerConnection,
+        events: list[DocumentPatchedEvent] | None = None,
+        msg: Message | None = None,
+    ) -> list[asyncio.Future]:
+        return connection._socket.send_at_once(msg or connection.protocol.create("PATCH-DOC", events))
+
     monkeypatch.setitem(panel_document.extra_socket_handlers, Socket, at_once)
 
     def run(scenario: Callable[[Server], Any]) -> None:
         async def act() -> None:
+            one_thread.keep()
             await scenario(Server())
 
         loop.run(act())

@@ -3,13 +3,12 @@
 import bokeh
 import numba
 import panel
-import panel_material_ui
 from numba.core import caching
 from panel.command import main
 
 from solverscope.app.compat.change import Change
 
-for library in (bokeh, numba, panel, panel_material_ui):
+for library in (bokeh, numba, panel):
     library.__version__ = "99.0"
 caching.IndexDataCacheFile = type("Newer", (caching.IndexDataCacheFile,), {})
 Change.found = lambda change: "another"

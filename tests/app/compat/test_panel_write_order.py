@@ -17,8 +17,9 @@ def test_what_panel_sends_does_not_overtake_what_bokeh_has_prepared(changed, ser
     """Without the change it does: once it does not, the change can go."""
     panel_write_order.apply()
     if not changed:
-        as_it_comes(panel_document, "write_events")
-        as_it_comes(panel_document, "schedule_write_events")
+        for name in ("write_events", "schedule_write_events"):
+            if hasattr(getattr(panel_document, name), "__wrapped__"):
+                as_it_comes(panel_document, name)
 
     async def scenario(server) -> None:
         title, pane = Title(), pn.pane.Str("")
@@ -36,8 +37,9 @@ def test_what_panel_sends_does_not_overtake_what_bokeh_has_prepared(changed, ser
             await server.session.with_document_locked(show)
             server.socket.sent.clear()
             await server.session.with_document_locked(change)
-        await loop.until(lambda: len(server.socket.sent) > 2)
-        said = [next(w for w in ("first", "second", "third") if w in text) for text in server.socket.sent]
-        assert (said == ["first", "second", "third"]) is changed
+        words = ["first", "second", "third"]
+        await loop.until(lambda: all(word in "".join(server.socket.sent) for word in words))
+        said = sorted(words, key="".join(server.socket.sent).index)
+        assert (said == words) is changed
 
     serve(scenario)

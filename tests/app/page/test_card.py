@@ -8,7 +8,7 @@ import re
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.app.page.card import LABEL, TEXT, card, shortened, suggested
+from solverscope.app.page.card import MAX_LABEL_LETTERS, MAX_TEXT_LETTERS, card, shortened, suggested
 
 
 @pytest.mark.parametrize("id", ["synthetic-text", "synthetic-chain", "breast-cancer"])
@@ -19,7 +19,10 @@ def test_sample_texts_are_cut_between_words_and_features_kept_whole(id):
     figures = re.findall(r'<figure class="text"><figcaption>(.*?)</figcaption><span>(.*?)</span>', shown)
     assert len(figures) == 3
     for (label, text), example in zip(figures, examples, strict=True):
-        for said, whole, most in ((label, example.label, LABEL), (text, example.text, TEXT)):
+        for said, whole, most in (
+            (label, example.label, MAX_LABEL_LETTERS),
+            (text, example.text, MAX_TEXT_LETTERS),
+        ):
             said = html.unescape(said).replace("\u00a0", " ")
             assert len(said) <= most
             between = ", " if " = " in whole else " "
@@ -64,3 +67,10 @@ def test_a_function_has_weights_and_neither_samples_nor_labels_nor_density():
     data = datasets.load("toy-wolfe")
     shown = card(data, solvers.make_problem(data))
     assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown) == [("d", "a function of 2 weights")]
+
+
+def test_numeric_targets_are_not_called_labels():
+    data = datasets.load("diabetes")
+    shown = card(data, solvers.make_problem(data))
+    assert "<dt>target</dt><dd>a numeric target</dd>" in shown
+    assert "labels" not in shown

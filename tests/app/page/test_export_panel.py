@@ -11,7 +11,7 @@ import pytest
 
 from solverscope.app.page import export_panel
 from solverscope.solvers import segments
-from solverscope.solvers.runs.reading import read
+from solverscope.solvers.traces.reading import read
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_it_offers_the_runs_that_are_shown_their_plots_and_how_to_do_them_again(
     page.session.toggle(page.session.runs[0])
     ask(page, action="open")
     assert len(along.runs) == len(page.session.runs) - 1
-    assert along.chosen == export_panel.ALL
+    assert along.chosen == export_panel.ALL_RUNS
 
 
 @pytest.mark.parametrize("form", ["jsonl", "npz"])

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
+
+import panel as pn
+import pytest
+from bokeh.document import Document
+
 from solverscope.app.views import Convergence, Memory
 from tests.app.helpers import covered, curves, hint, mark
 
@@ -89,3 +95,33 @@ def test_a_view_that_fails_when_its_tab_is_opened_is_there_with_its_sentence(
     assert page.tabs["memory"].visible
     assert SORRY in hint(page.tabs["memory"])
     caplog.clear()
+
+
+def test_a_page_whose_document_is_gone_ends_its_lesson_its_run_and_its_upload(visit, tmp_path, monkeypatch):
+    """Bokeh empties the models of a document before it says that the session is over."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    page = visit(**SMALL | {"max_iter": "1000000", "tol": "1e-300"})
+    document = Document()
+    for part in (page.view(), page.teaching, page.problem.own, page.own_loops):
+        document.add_root(pn.panel(part).get_root(document))
+    page.teaching.receive({"action": "teach"})
+    page.problem.own.receive({"action": "begin", "name": "mine.svm", "size": 100})
+    page.problem.own.receive({"action": "piece", "data": b"1 1:2"})
+    assert any(path.is_file() for path in tmp_path.rglob("*"))
+    page.controls.go()
+    document.models.destroy()
+    page.close()
+    assert page.session.closed
+    assert page.teaching.lesson is None
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+def test_a_part_that_fails_while_a_page_closes_keeps_no_other_from_its_end(visit, monkeypatch):
+    page = visit(**SMALL)
+    page.teaching.receive({"action": "teach"})
+    monkeypatch.setattr(page.session_restore, "close", broken)
+    monkeypatch.setattr(page.own_loops, "close", broken)
+    with pytest.raises(IndexError, match="no row"):
+        page.close()
+    assert page.teaching.lesson is None
+    assert page.session.closed

@@ -7,7 +7,7 @@ import pytest
 
 from solverscope.app.page.tabs.tab_views import tab_view
 from solverscope.app.views import Race
-from solverscope.app.views.base.curves import FAINT
+from solverscope.app.views.base.curves import GHOST_ALPHA
 from tests.app.helpers import text
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn,memory=3;owl-qn", "tol": "1e-6", "lam": "0.02"}
@@ -52,7 +52,7 @@ def test_a_pinned_run_stays_beside_the_next_one_with_its_lambda_and_options(race
     assert (rows[2]["color"], rows[2]["dash"]) == (rows[0]["color"], rows[0]["dash"])
     curves = raced.convergence.figure.y_range.renderers
     drawn = {curve.name: curve.glyph.line_alpha for curve in curves}
-    assert drawn == {"prox-qn": 1.0, "owl-qn": 1.0, f"prox-qn #{old.id}": FAINT}
+    assert drawn == {"prox-qn": 1.0, "owl-qn": 1.0, f"prox-qn #{old.id}": GHOST_ALPHA}
     raced.controls.go()
     ended(raced, wait_until)
     assert [row["label"] for row in raced.legend.rows][2:] == [f"prox-qn #{old.id}"], "its name stays"

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from solverscope.app.page.legend import COLUMNS as legend_columns
 from solverscope.app.page.legend import LegendRows, row
 from solverscope.app.page.session import Session
 from solverscope.app.runs.live import LiveRun
+from solverscope.app.settings.columns import LEGEND_TABLE
 from solverscope.solvers import FIELDS, Trace
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
@@ -61,11 +61,11 @@ def test_a_row_says_how_its_run_ended_and_why(session, status, word):
 
 
 def test_columns_are_called_as_the_record_calls_its_fields_and_a_dash_stands_for_the_unknown(legend, session):
-    assert [key for key, *_ in legend.columns] == list(legend_columns)
+    assert [key for key, *_ in legend.columns] == list(LEGEND_TABLE)
     for key, heading, tip in legend.columns:
         assert (heading, tip) == (FIELDS[key].title, FIELDS[key].label)
     shown = row(ended("converged", 1.0), session)
-    assert {key: shown[key] for key in legend_columns if key != "objective"} == {
+    assert {key: shown[key] for key in LEGEND_TABLE if key != "objective"} == {
         "iteration": "0",
         "epoch": "–",
         "nnz": "3",

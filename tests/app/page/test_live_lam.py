@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solverscope.app.runs.past import PastRun
+from solverscope.app.runs.past_run import PastRun
 from solverscope.solvers import segments
 from tests.app.helpers import drawn, press
 

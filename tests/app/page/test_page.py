@@ -15,11 +15,12 @@ from bokeh.events import ButtonClick
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solverscope.app import looks, theme, views
+from solverscope.app import ui, views
 from solverscope.app.page import serve as serve_module
 from solverscope.app.page.page import Page
-from solverscope.app.runs import library
+from solverscope.app.runs import problem_cache
 from solverscope.app.stories import stories
+from solverscope.app.ui import run_styles
 from solverscope.app.views import TABS, ProbeView
 from solverscope.solvers import CUTS, Probe
 from tests.app.helpers import happen, said
@@ -74,7 +75,7 @@ def test_repeated_runs_have_seeds_and_one_colour_and_are_one_curve(visit, wait_u
     assert [run.label for run in runs] == [f"{id} ({k})" for k in (1, 2, 3) for id in ("prox-qn", "sgd-l1")]
     assert [run.solver.seed for run in runs if run.solver.id == "sgd-l1"] == [0, 1, 2]
     finish(page, wait_until)
-    looked = {run.label: looks.style(run.trace) for run in runs}
+    looked = {run.label: run_styles.color_and_dash(run.trace) for run in runs}
     assert len({looked[f"prox-qn ({k})"] for k in (1, 2, 3)}) == 1
     assert looked["prox-qn (1)"] != looked["sgd-l1 (1)"]
     assert len({run.style for run in runs}) == 6
@@ -116,7 +117,7 @@ def test_an_address_brings_the_same_page_back(visit):
 def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_for_no_tab(visit, monkeypatch):
     import panel as pn
 
-    library.shelf.clear()
+    problem_cache.cache.clear()
     page = Page(small())
     page.view()
     assert page.controls.run.disabled
@@ -140,7 +141,7 @@ def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_fo
 
 
 def test_the_first_visitor_finds_the_data_of_the_first_story_loaded(visit):
-    library.shelf.clear()
+    problem_cache.cache.clear()
     serve_module.prepare()
     page = Page()
     try:
@@ -280,7 +281,7 @@ def test_runs_are_observed_for_all_views_also_for_one_that_a_plug_in_brings(visi
         shown = None
 
         def build(self):
-            self.text = theme.html()
+            self.text = ui.html()
             self._body.append(self.text)
 
         def draw_seen(self, iteration, seen):
@@ -486,7 +487,7 @@ def test_nothing_is_left_of_a_page_that_was_closed(wait_until):
 
 def test_a_story_draws_the_list_of_solvers_once_also_where_its_data_are_loaded(visit, wait_until):
     page, drawn = visit(**small()), []
-    library.shelf.clear()
+    problem_cache.cache.clear()
     page.solvers.param.watch(lambda event: drawn.append(page.setting.entrants), "entries", onlychanged=False)
     story = stories()["memory"]
     page.load_story(story)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from solverscope.app.page.presence import AGAIN, GRACE, LOST, RELOADS
+from solverscope.app.page.presence import (
+    CLOSED_SECONDS,
+    DISCONNECTED_SECONDS,
+    RELOAD_SECONDS,
+    REOPENED_SECONDS,
+)
 from solverscope.app.page.session import Session
 from solverscope.app.runs.pool import RunPool
-from solverscope.app.serving.rhythm import SLOWEST
+from solverscope.app.serving.tick_scheduler import MAX_TICK_MS
 from tests.app.helpers import Browser
 
 SLOW = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-14", "speed": "1 a second"}
@@ -17,20 +22,20 @@ def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until):
     wait_until(lambda: all(run.trace and len(run.trace) for run in page.session.runs))
     workers = [run.worker for run in page.session.runs]
     browser = Browser(page.session)
-    browser.away(GRACE / 2)
+    browser.away(CLOSED_SECONDS / 2)
     assert not any(worker.over for worker in workers)
-    browser.away(GRACE)
+    browser.away(CLOSED_SECONDS)
     assert all(worker.join(60) for worker in workers)
-    assert browser.period == SLOWEST
+    assert browser.period == MAX_TICK_MS
 
 
 def test_a_short_gap_of_the_connection_goes_unnoticed(visit):
     page = visit(**SLOW)
     page.controls.go()
     browser = Browser(page.session)
-    browser.away(GRACE / 2)
+    browser.away(CLOSED_SECONDS / 2)
     browser.back()
-    browser.away(GRACE / 2)
+    browser.away(CLOSED_SECONDS / 2)
     assert all(run.alive for run in page.session.runs)
     assert len(page.notices) == 0
 
@@ -40,12 +45,12 @@ def test_runs_go_on_while_the_connection_is_lost_and_the_server_keeps_the_page_f
     page.controls.go()
     browser = Browser(page.session, returns=True)
     for _ in range(4):
-        browser.away(LOST / 4)
+        browser.away(DISCONNECTED_SECONDS / 4)
         assert all(run.alive for run in page.session.runs)
         assert browser.kept == [True]
     browser.back()
     assert len(page.notices) == 0
-    browser.away(LOST + 1.0)
+    browser.away(DISCONNECTED_SECONDS + 1.0)
     assert browser.kept == [True, False]
     wait_until(lambda: not page.session.alive)
     browser.back()
@@ -68,9 +73,9 @@ def test_a_tab_that_is_closed_is_told_from_a_lost_connection(visit, wait_until):
     page.controls.go()
     browser = Browser(page.session, returns=True)
     page.session.presence.leave()
-    browser.away(GRACE / 2)
+    browser.away(CLOSED_SECONDS / 2)
     assert all(run.alive for run in page.session.runs)
-    browser.away(GRACE)
+    browser.away(CLOSED_SECONDS)
     wait_until(lambda: not page.session.alive)
     assert browser.kept == [True, False]
 
@@ -80,9 +85,9 @@ def test_a_page_that_was_left_and_came_back_is_waited_for_as_before(visit):
     page.controls.go()
     browser = Browser(page.session, returns=True)
     page.session.presence.leave()
-    browser.now += AGAIN + 1.0
+    browser.now += REOPENED_SECONDS + 1.0
     browser.tick()
-    browser.away(2 * GRACE)
+    browser.away(2 * CLOSED_SECONDS)
     assert all(run.alive for run in page.session.runs)
 
 
@@ -94,8 +99,8 @@ def test_a_page_that_is_loaded_again_is_waited_for_until_its_browser_has_said_wh
         presence.visitor, presence.arrived = visitor, one is page
     browser = Browser(page.session, returns=True)
     page.session.presence.leave()
-    browser.away(RELOADS / 2)
+    browser.away(RELOAD_SECONDS / 2)
     assert all(run.alive for run in page.session.runs)
-    again.returning.receive({"action": "arrived"})
+    again.session_restore.receive({"action": "arrived"})
     browser.away(0.0)
     wait_until(lambda: not page.session.alive)

@@ -11,10 +11,16 @@ from bokeh.document import Document
 from bokeh.model import Model
 
 from solverscope.app.page.following.following_session import FollowingSession
-from solverscope.app.page.presence import GRACE
+from solverscope.app.page.presence import CLOSED_SECONDS
 from solverscope.app.page.session import Session
 from solverscope.app.runs.pool import PoolFull, RunPool
-from solverscope.app.serving.rhythm import AT_REST, EAGER, PERIOD, SLOWEST, Rhythm
+from solverscope.app.serving.tick_scheduler import (
+    EAGER_TICK_MS,
+    IDLE_TICK_MS,
+    MAX_TICK_MS,
+    TICK_MS,
+    TickScheduler,
+)
 from solverscope.app.views import View
 from tests.app.helpers import Browser, curves, note
 
@@ -32,7 +38,7 @@ def test_nothing_is_sent_to_nobody(visit, monkeypatch):
     browser = Browser(page.session)
     ticks = []
     monkeypatch.setattr(page.session, "tick", lambda: ticks.append(True))
-    browser.away(GRACE / 2)
+    browser.away(CLOSED_SECONDS / 2)
     assert not ticks
     browser.back()
     assert len(ticks) == 1
@@ -44,10 +50,10 @@ def test_a_browser_that_comes_back_finds_what_was_computed_and_runs_again(visit,
     session, runs = page.session, list(page.session.runs)
     wait_until(lambda: all(run.trace and len(run.trace) > 1 for run in runs))
     browser = Browser(session)
-    browser.away(2 * GRACE)
+    browser.away(2 * CLOSED_SECONDS)
     wait_until(lambda: not session.alive)
     rows = [len(run.trace) for run in runs]
-    browser.away(2 * GRACE)
+    browser.away(2 * CLOSED_SECONDS)
     browser.back()
     browser.back()
     assert [len(trace) for trace in session.traces] == rows
@@ -68,7 +74,7 @@ def test_data_that_were_not_loaded_when_the_page_was_left_are_loaded_on_its_retu
     browser = Browser(page.session)
     with page.session.share.pool.lock:  # no slice for anybody
         page.problem.data.value = "digits"
-        browser.away(2 * GRACE)
+        browser.away(2 * CLOSED_SECONDS)
     wait_until(lambda: not page.session.share.workers)
     assert not page.problem.ready
     browser.back()
@@ -134,14 +140,14 @@ def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until)
     page = visit(**SMALL | {"solvers": "prox-gd", "tol": "1e-14"})
     browser = Browser(page.session)
     page.controls.go()
-    assert browser.period == EAGER
+    assert browser.period == EAGER_TICK_MS
     wait_until(lambda: (browser.tick(), len(page.session.traces[:1] and page.session.traces[0]))[1])
     browser.tick()
-    assert browser.period >= PERIOD
+    assert browser.period >= TICK_MS
 
 
 def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeypatch):
-    session = Session(RunPool(1), Rhythm())
+    session = Session(RunPool(1), TickScheduler())
     working = threading.Event()
     session.share.start(lambda worker: working.wait(60))
     spent, clock = [0.01], [0.0]
@@ -155,46 +161,46 @@ def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeyp
             browser.tick()
         return browser.period
 
-    assert tick(0.01, 10) == PERIOD
-    assert tick(0.2, 1) == PERIOD, "one slow tick is none"
-    assert tick(0.13, 20) == 2 * PERIOD
-    assert tick(0.06, 20) == 2 * PERIOD, "it does not go to and fro"
-    assert tick(2.0, 20) == SLOWEST
-    assert tick(0.01, 20) == PERIOD
+    assert tick(0.01, 10) == TICK_MS
+    assert tick(0.2, 1) == TICK_MS, "one slow tick is none"
+    assert tick(0.13, 20) == 2 * TICK_MS
+    assert tick(0.06, 20) == 2 * TICK_MS, "it does not go to and fro"
+    assert tick(2.0, 20) == MAX_TICK_MS
+    assert tick(0.01, 20) == TICK_MS
     working.set()
 
 
 def test_ticks_come_less_often_while_nothing_is_at_work(visit, wait_until):
     page = visit(**SLOW)
-    page.session.pages = Rhythm()
-    page.session.pages.note = lambda session, milliseconds: None  # no tick is long, however busy the machine
+    page.session.scheduler = TickScheduler()
+    page.session.scheduler.record = lambda session, milliseconds: None  # all ticks are short
     browser = Browser(page.session)
-    assert browser.period == AT_REST, "before the first run"
+    assert browser.period == IDLE_TICK_MS, "before the first run"
     page.controls.go()
     wait_until(lambda: (browser.tick(), all(len(trace) for trace in page.session.traces))[1])
     browser.tick()
-    assert browser.period == PERIOD
+    assert browser.period == TICK_MS
     page.session.pause()
     browser.tick()
     wait_until(lambda: page.session.at_rest)
     browser.tick()
-    assert browser.period == AT_REST, "while all runs are paused"
+    assert browser.period == IDLE_TICK_MS, "while all runs are paused"
     for act in (page.session.step, page.session.resume, page.session.stop):
         page.session.pause()
         wait_until(lambda: page.session.at_rest)
         browser.tick()
-        assert browser.period == AT_REST
+        assert browser.period == IDLE_TICK_MS
         act()
-        assert browser.period == PERIOD, act.__name__
+        assert browser.period == TICK_MS, act.__name__
     wait_until(lambda: not page.session.alive)
     browser.tick()
-    assert browser.period == AT_REST
+    assert browser.period == IDLE_TICK_MS
     window = FollowingSession(page.session)
     browser.tick()
-    assert browser.period == PERIOD, "another window may ask for something"
+    assert browser.period == TICK_MS, "another window may ask for something"
     window.close()
     browser.tick()
-    assert browser.period == AT_REST
+    assert browser.period == IDLE_TICK_MS
 
 
 class Slow(View):
@@ -227,13 +233,13 @@ def test_a_view_that_takes_long_lags_no_further_behind_where_ticks_are_slow(visi
         return view.draws - before
 
     assert draws(0.0) == 2
-    assert draws(PERIOD / 1000) in (2, 3)
-    assert draws(SLOWEST / 1000) == 10
+    assert draws(TICK_MS / 1000) in (2, 3)
+    assert draws(MAX_TICK_MS / 1000) == 10
     page.session.pause()
     wait_until(lambda: page.session.state == "paused")
     assert draws(0.0) == 10, "what stands still is shown as it is"
     page.session.set_drawing(0)
-    assert draws(SLOWEST / 1000) == 0
+    assert draws(MAX_TICK_MS / 1000) == 0
 
 
 def test_a_view_that_is_not_drawn_in_a_tick_says_in_it_which_iterate_it_shows(visit, wait_until):
@@ -350,7 +356,7 @@ def test_what_was_stopped_while_nobody_was_there_is_done_on_return(session, wait
     session.later("a view", work, found.append)
     wait_until(lambda: bool(asked))
     browser = Browser(session)
-    browser.away(2 * GRACE)
+    browser.away(2 * CLOSED_SECONDS)
     browser.back()
     wait_until(lambda: (browser.tick(), found)[1])
     assert found == [7]
@@ -384,18 +390,18 @@ def test_where_no_thread_is_left_the_work_of_a_view_waits_for_one(session, wait_
 
 
 def test_ticks_come_often_while_the_visitor_waits_for_work(session, wait_until):
-    session.pages = Rhythm()
-    session.pages.note = lambda session, milliseconds: None  # no tick is long, however busy the machine
+    session.scheduler = TickScheduler()
+    session.scheduler.record = lambda session, milliseconds: None  # all ticks are short
     browser = Browser(session)
     release = threading.Event()
     session.task(lambda worker: release.wait(60), lambda worker: None)
     browser.tick()
-    assert browser.period == PERIOD, "a path that is drawn is not waited for"
+    assert browser.period == TICK_MS, "a path that is drawn is not waited for"
     session.task(lambda worker: release.wait(60), lambda worker: None, awaited=True)
-    assert browser.period == EAGER
+    assert browser.period == EAGER_TICK_MS
     browser.tick()
-    assert browser.period == EAGER
+    assert browser.period == EAGER_TICK_MS
     release.set()
     wait_until(lambda: not session.share.workers)
     browser.tick()
-    assert browser.period == AT_REST
+    assert browser.period == IDLE_TICK_MS

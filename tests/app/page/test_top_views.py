@@ -1,4 +1,4 @@
-"""Above the tabs stand two plots, or a view made for the problem at hand."""
+"""Above the tabs stand two plots, or a view made for the problem shown."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from solverscope.app.papers.measures import Run
+from solverscope.app.papers.measures import ExhibitRun
 from solverscope.app.settings.recipe import Recipe
 from solverscope.solvers import Trace
 
@@ -20,7 +20,7 @@ def run(
     lam: float | None = 1e-4,
     columns: Mapping[str, Sequence[float]] = {},
     **record: object,
-) -> Run:
+) -> ExhibitRun:
     """A run whose k-th iterate comes after k CPU seconds."""
     rows = [
         {"iteration": k, "cpu_seconds": float(k), "objective": f, "passes": 2.0 * k}
@@ -31,7 +31,7 @@ def run(
     last = {name: rows[-1].get(name) for name in ENDS}
     clocks = {"iterations": len(rows) - 1, "cpu_seconds": float(len(rows) - 1)}
     problem = {"n_features": 100, "n_params": 200, "n_outputs": 2}
-    return Run(
+    return ExhibitRun(
         label,
         Recipe(data, lam=lam),
         last | clocks | {"status": status, "message": "", "problem": problem} | record,

@@ -6,7 +6,7 @@ import pytest
 
 from solverscope.app.papers import Drawing, Exhibit, Paper, Value
 from solverscope.app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN
-from solverscope.app.papers.drawing import MOST_POINTS, Outcome, page, pictures
+from solverscope.app.papers.drawing import MOST_POINTS, ExhibitOutcome, page, pictures
 from solverscope.app.papers.measures import Measure, cases
 from tests.app.papers.made import run
 
@@ -63,17 +63,17 @@ def test_of_problems_that_differ_in_the_seed_the_first_is_drawn():
 @pytest.mark.parametrize(("paper", "within", "word"), [(100, 0.1, SEEN), (100, 0.05, NOT_SEEN)])
 def test_a_number_that_can_be_compared_has_a_verdict(paper, within, word):
     value = Value("non-zeros", paper, "a", Measure("nnz"), data="a9a", lam=1e-4, within=within)
-    outcome = Outcome.of(exhibit(values=(value,)), [run("a", [2.0, 1.0], nnz=108)])
+    outcome = ExhibitOutcome.of(exhibit(values=(value,)), [run("a", [2.0, 1.0], nnz=108)])
     assert str(outcome.measured(value)) == "108"
     assert [verdict.word for verdict in outcome.verdicts] == [word]
-    other = Outcome.of(exhibit(values=(value,)), [run("a", [2.0, 1.0], nnz=108, lam=1e-3)])
+    other = ExhibitOutcome.of(exhibit(values=(value,)), [run("a", [2.0, 1.0], nnz=108, lam=1e-3)])
     assert [verdict.word for verdict in other.verdicts] == [NOT_JUDGED]
 
 
 def test_the_page_stands_alone_and_says_what_came_out():
     value = Value("non-zeros", 100, "a", Measure("nnz"))
     one = exhibit(values=(value,), drawings=(Drawing("iteration", "objective"),))
-    outcome = Outcome.of(one, [run("a<b", [2.0, 1.0], nnz=108)], ["letter is left out: no file."])
+    outcome = ExhibitOutcome.of(one, [run("a<b", [2.0, 1.0], nnz=108)], ["letter is left out: no file."])
     text = page(Paper("my2030", "My 2030", "A paper", {one.id: one}), [outcome])
     for said in (
         "Figure 1 of My 2030",

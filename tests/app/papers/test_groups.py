@@ -10,13 +10,13 @@ import pytest
 from solverscope import solvers
 from solverscope.app.papers import Exhibit, groups, papers
 from solverscope.app.papers.claims import NO_WEIGHTS, Claim
-from solverscope.app.papers.drawing import Outcome, groups_of_weights
-from solverscope.app.papers.groups import Watch
+from solverscope.app.papers.drawing import ExhibitOutcome, groups_of_weights
+from solverscope.app.papers.groups import GroupWatch
 from solverscope.app.papers.measures import cases
 from solverscope.app.sweep.spec import Spec
 from tests.app.papers import made
 
-WATCH = Watch(size=10, at=(5, 20, 60), later=20)
+WATCH = GroupWatch(size=10, at=(5, 20, 60), later=20)
 
 
 def moving(crossing=0):
@@ -95,7 +95,7 @@ def test_lines_and_clusters_are_drawn():
     exhibit = papers()["mathur2006"].exhibit("figure-2")
     run = replace(made.run("bfgs", [2.0, 1.0], data="reuters"), groups=groups.groups(moving(), WATCH))
     run = replace(run, record={**run.record, "problem": {"n_samples": 7_775}})
-    outcome = Outcome.of(exhibit, [run])
+    outcome = ExhibitOutcome.of(exhibit, [run])
     (section,) = groups_of_weights(outcome.cases)
     assert section.heading == "reuters, λ = 0.0001, bfgs: weights"
     lines = [line for r in section.figure.renderers for line in r.data_source.data["ys"]]

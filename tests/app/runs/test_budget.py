@@ -9,7 +9,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.runs import budget as budgets
-from solverscope.app.runs import library
+from solverscope.app.runs import problem_cache
 from solverscope.app.runs.budget import Budget, cost, footprint, gib, size_of
 from solverscope.app.settings.recipe import Recipe
 from solverscope.datasets.size import Size
@@ -66,21 +66,21 @@ def test_of_a_set_from_files_the_bytes_of_the_files_are_told(tmp_path, monkeypat
 
 
 def test_what_is_in_use_is_counted_until_the_last_copy_is_gone(monkeypatch):
-    library.shelf.clear()
+    problem_cache.cache.clear()
     gc.collect()
     own = Budget(8 * GIB)
-    monkeypatch.setattr(library, "budget", own)
+    monkeypatch.setattr(problem_cache, "budget", own)
     setting = Recipe("breast-cancer", loss="logistic", penalty="l1")
-    data = library.load(setting)
-    problem = library.problem(data, setting)
+    data = problem_cache.load(setting)
+    problem = problem_cache.problem(data, setting)
     copy = problem.at_lam(0.5 * problem.lam)
     assert own.held == pytest.approx(footprint(data, problem), rel=0.2)
-    library.shelf.clear()
+    problem_cache.cache.clear()
     del problem
     gc.collect()
     assert own.held > 0
     with pytest.raises(ValueError, match="problems of other pages hold"):
-        Budget.room(_with_held(own, 8 * GIB), "x", Size(1, 1, 1, 1), library.shelf.clear)
+        Budget.room(_with_held(own, 8 * GIB), "x", Size(1, 1, 1, 1), problem_cache.cache.clear)
     del copy, data
     gc.collect()
     assert own.held == 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from solverscope import solvers
-from solverscope.app.runs.archive import Archive, Limits
+from solverscope.app.runs.archive import Archive, ArchiveLimits
 from solverscope.app.runs.compare import Difference, differing_ends, differing_settings, options
 
 
 @pytest.fixture
 def archive():
-    archive = Archive(None, Limits(100, 1 << 30))
+    archive = Archive(None, ArchiveLimits(100, 1 << 30))
     yield archive
     archive.close()
 

@@ -9,9 +9,10 @@ import json
 import numpy as np
 import pytest
 
-from solverscope.app.runs import benchopt, formats
+from solverscope.app.benchopt import results
+from solverscope.app.runs import formats
 from solverscope.solvers import FIELDS, Trace
-from solverscope.solvers.runs.reading import read
+from solverscope.solvers.traces.reading import read
 
 PROBLEM = {
     **{"type": "problem", "key": "k", "dataset": "digits", "loss": "logistic", "penalty": "l1", "lam": 0.5},
@@ -59,7 +60,7 @@ def test_a_spreadsheet_has_a_line_an_iterate(traces):
 
 
 def test_benchopt_finds_its_columns(traces):
-    columns = benchopt.columns(traces)
+    columns = results.columns(traces)
     assert columns["solver_name"] == ["prox-qn"] * 4 + ["owl-qn"] * 3
     assert columns["objective_value"] == [*traces[0].objective, *traces[1].objective]
     assert columns["time"] == [*traces[0].cpu_seconds, *traces[1].cpu_seconds]
@@ -74,7 +75,7 @@ def test_benchopt_finds_its_columns(traces):
 def test_parquet_is_written_where_pyarrow_is_installed(traces):
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(io.BytesIO(formats.as_bytes(traces, "parquet")))
-    assert table.column("objective_value").to_pylist() == benchopt.columns(traces)["objective_value"]
+    assert table.column("objective_value").to_pylist() == results.columns(traces)["objective_value"]
     assert table.schema.metadata[b"_meta_json"] == b"{}", "benchopt adds to it when it plots the file"
 
 
@@ -104,7 +105,7 @@ def test_each_format_tells_lambda_where_it_was_changed(turned, tmp_path):
 
 
 def test_benchopt_finds_an_objective_for_each_lambda_of_a_run(turned):
-    columns = benchopt.columns([turned])
+    columns = results.columns([turned])
     assert columns["p_obj_lam"] == ["0.5", "0.5", "0.1"]
     assert columns["objective_suboptimality"] == [2.0, 1.0, 0.5]
     assert len(set(columns["objective_name"])) == 2

@@ -19,14 +19,14 @@ import pytest
 from solverscope import datasets, solvers
 from solverscope.app import views
 from solverscope.app.runs import archive as archive_module
-from solverscope.app.runs.archive import Archive, Limits
-from solverscope.app.runs.history import History, Unavailable
+from solverscope.app.runs.archive import Archive, ArchiveLimits
+from solverscope.app.runs.history import History, HistoryUnavailable
 from solverscope.solvers import FIELDS, Trace
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 PROBLEM = {"type": "problem", "key": "k", "dataset": "digits", "loss": "logistic", "penalty": "l1"}
-ROOMY = Limits(1000, 1 << 30)
+ROOMY = ArchiveLimits(1000, 1 << 30)
 
 
 class Made:
@@ -134,7 +134,7 @@ def test_a_run_is_kept_with_rows_words_weights_metrics_and_observations(path, op
 
 
 def test_a_run_that_thins_while_it_is_recorded_is_kept_as_it_is(path, opened, monkeypatch):
-    monkeypatch.setattr(solvers.runs.trace, "CAPACITY", 64)
+    monkeypatch.setattr(solvers.traces.trace, "CAPACITY", 64)
     history, run = opened(path), Made()
     history.record(run)
     for _ in range(10):
@@ -193,7 +193,7 @@ def test_what_was_deleted_long_ago_is_gone(path, opened, monkeypatch):
     history.change(lambda archive: archive.enter(Made("a", 3).end().trace)).result(60)
     history.change(lambda archive: archive.delete([1])).result(60)
     history.close()
-    monkeypatch.setattr(archive_module, "REGRET", -1.0)
+    monkeypatch.setattr(archive_module, "RESTORE_SECONDS", -1.0)
     history = opened(path)
     history.change(lambda archive: archive.restore([1])).result(60)
     assert listed(history) == []
@@ -203,7 +203,7 @@ def test_what_was_deleted_long_ago_is_gone(path, opened, monkeypatch):
 
 
 def test_the_oldest_go_beyond_the_limits_and_pinned_ones_stay(opened):
-    history = opened(None, Limits(runs=3, nbytes=1 << 30))
+    history = opened(None, ArchiveLimits(runs=3, nbytes=1 << 30))
     enter = lambda: history.change(lambda archive: archive.enter(Made("a", 3).end().trace)).result(60)  # noqa: E731
     enter()
     history.change(lambda archive: archive.pin(1, True)).result(60)
@@ -220,7 +220,7 @@ def test_the_oldest_go_beyond_the_limits_and_pinned_ones_stay(opened):
 
 def test_bytes_are_limited_too(opened):
     size = Made("a", 500).end()
-    history = opened(None, Limits(runs=100, nbytes=20_000))
+    history = opened(None, ArchiveLimits(runs=100, nbytes=20_000))
     for k in range(12):
         history.record(Made(f"run {k}", 500).end())
     history.record(size)
@@ -365,7 +365,7 @@ def test_closing_the_server_marks_runs_at_work_as_interrupted(path, opened):
     history.record(run)
     history.close()
     assert archive_runs(path) == [("interrupted", False)]
-    with pytest.raises(Unavailable, match="The history of runs is closed"):
+    with pytest.raises(HistoryUnavailable, match="The history of runs is closed"):
         listed(history)
 
 
@@ -379,7 +379,7 @@ def notice(history, run, caplog):
         wait_until(lambda: history.trouble)
         run.go_on(10)
         history.record(Made("b", 2))
-        with contextlib.suppress(Unavailable):  # it is answered after what came before
+        with contextlib.suppress(HistoryUnavailable):  # it is answered after what came before
             history.ask(lambda archive: archive.runs()).result(60)
     assert len(run.trace) >= 10
     said = [record.getMessage() for record in caplog.records if record.name == "solverscope.app.runs.history"]
@@ -393,7 +393,7 @@ def test_a_home_that_is_no_folder_gives_one_notice(tmp_path, opened, caplog):
     text = notice(history, Made("a", 5), caplog)
     assert "cannot be used" in text
     assert "runs go on without it; name a folder that may be written in SOLVERSCOPE_HOME" in text
-    with pytest.raises(Unavailable, match="cannot be used"):
+    with pytest.raises(HistoryUnavailable, match="cannot be used"):
         listed(history)
 
 

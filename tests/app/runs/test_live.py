@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.app import looks
 from solverscope.app.runs import pool
 from solverscope.app.runs.live import LiveRun
+from solverscope.app.ui import run_styles
 from solverscope.solvers import Stopping
 
 
@@ -26,7 +26,7 @@ def test_a_run_ends_finished_with_a_whole_trace(share, small_problem):
     assert run.worker.join(60)
     assert run.state == "finished"
     assert run.trace.status == "converged"
-    assert looks.look(run.trace).style == 0
+    assert run_styles.style_of(run.trace).number == 0
     assert np.all(np.diff(run.trace.iteration) == 1)
 
 
@@ -216,7 +216,7 @@ def test_a_branch_says_how_far_its_replay_is_and_stops_in_it(share, chain_proble
 def test_no_run_stands_still_where_each_pulse_gives_the_only_slot_to_another(
     monkeypatch, loss, penalty, solver
 ):
-    monkeypatch.setattr(pool, "SLICE", 0.0)
+    monkeypatch.setattr(pool, "SLICE_SECONDS", 0.0)
     share = pool.RunPool(1).share()
     problem = solvers.make_problem(datasets.load("breast-cancer"), loss=loss, penalty=penalty)
     how = {"label": solver.id, "stopping": lambda problem: Stopping(max_iter=5)}

@@ -14,7 +14,7 @@ from solverscope.solvers.probes.probe import ProbeStore
 
 
 def test_of_many_observations_the_first_of_each_probe_and_the_last_are_kept(monkeypatch):
-    monkeypatch.setattr(packing, "MOST_OBSERVED", 3000)
+    monkeypatch.setattr(packing, "MAX_OBSERVATION_BYTES", 3000)
     seen = [(k, {"weights": {"values": np.full(20, k)}} if k else {}) for k in range(50)]
     seen[7][1]["line"] = {"t": np.arange(3.0)}
     store = ProbeStore.of(seen)

@@ -10,18 +10,18 @@ from collections.abc import Callable
 import pytest
 
 from solverscope.app.runs import pool
-from solverscope.app.runs.pool import MAX_PER_SHARE, SLICE, PoolFull, RunPool
+from solverscope.app.runs.pool import MAX_PER_SHARE, SLICE_SECONDS, PoolFull, RunPool
 from tests.clock import Clock
 
 #: Seconds on a clock of the test's own: of a piece of work, and by which workers that take turns may differ.
-PIECE, TURN = 0.01, SLICE + 0.02
+PIECE, TURN = 0.01, SLICE_SECONDS + 0.02
 
 
 @pytest.fixture
-def busy(clock: Clock) -> Callable[[pool.Worker], None]:
+def busy(clock: Clock) -> Callable[[pool.PoolWorker], None]:
     """Computes in small pieces, as solvers do, until stopped."""
 
-    def task(worker: pool.Worker) -> None:
+    def task(worker: pool.PoolWorker) -> None:
         while True:
             clock.work(PIECE)
             worker.pulse()
@@ -34,7 +34,7 @@ def test_no_more_workers_compute_at_once_than_there_are_slots():
     share = run_pool.share()
     inside, most, lock, both = [0], [0], threading.Lock(), threading.Barrier(2, timeout=60.0)
 
-    def task(worker: pool.Worker) -> None:
+    def task(worker: pool.PoolWorker) -> None:
         for _ in range(20):
             with lock:
                 inside[0] += 1
@@ -61,7 +61,7 @@ def test_runs_of_one_session_get_the_same_cpu_time(busy, wait_until):
     # the first one was alone for a while, and the others make up for it
     wait_until(lambda: min(spent()) and max(spent()) - min(spent()) <= TURN)
     before = min(spent())
-    while min(now := spent()) < before + 20 * SLICE:
+    while min(now := spent()) < before + 20 * SLICE_SECONDS:
         assert max(now) - min(now) <= TURN
     share.stop()
 
@@ -72,7 +72,7 @@ def test_a_session_with_many_runs_gets_no_more_than_one_with_a_single_run(busy, 
     for _ in range(4):
         crowd.start(busy)
     alone = single.start(busy)
-    wait_until(lambda: alone.cpu_seconds > 15 * SLICE)  # its thread may begin long after the crowd's
+    wait_until(lambda: alone.cpu_seconds > 15 * SLICE_SECONDS)  # its thread may begin long after the crowd's
     with run_pool.lock:
         apart = crowd.used - single.used
     crowd.stop()
@@ -84,11 +84,11 @@ def test_a_session_that_was_idle_does_not_take_over_the_pool(busy, wait_until):
     run_pool = RunPool(1)
     old, new = run_pool.share(), run_pool.share()
     first = old.start(busy)
-    wait_until(lambda: first.cpu_seconds > 10 * SLICE)
+    wait_until(lambda: first.cpu_seconds > 10 * SLICE_SECONDS)
     with run_pool.lock:
         before = old.used
         second = new.start(busy)
-    wait_until(lambda: second.cpu_seconds > 10 * SLICE)
+    wait_until(lambda: second.cpu_seconds > 10 * SLICE_SECONDS)
     with run_pool.lock:
         gained = old.used - before
         spent = second.cpu_seconds
@@ -104,7 +104,7 @@ def test_a_paused_worker_uses_no_cpu_and_leaves_its_slot_to_others(busy, wait_un
     held.pause()
     wait_until(lambda: held.paused and not held.has_slot)
     before = held.cpu_seconds, free.cpu_seconds
-    wait_until(lambda: free.cpu_seconds > before[1] + 5 * SLICE)
+    wait_until(lambda: free.cpu_seconds > before[1] + 5 * SLICE_SECONDS)
     assert held.cpu_seconds == before[0]
     held.resume()
     wait_until(lambda: held.cpu_seconds > before[0])
@@ -114,7 +114,7 @@ def test_a_paused_worker_uses_no_cpu_and_leaves_its_slot_to_others(busy, wait_un
 def test_a_worker_is_at_rest_once_what_it_was_at_is_done_and_not_as_soon_as_it_is_paused(wait_until):
     at_work, go_on, done = threading.Event(), threading.Event(), []
 
-    def task(worker: pool.Worker) -> None:
+    def task(worker: pool.PoolWorker) -> None:
         at_work.set()
         go_on.wait(60)
         done.append(True)
@@ -137,7 +137,7 @@ def test_a_worker_is_at_rest_once_what_it_was_at_is_done_and_not_as_soon_as_it_i
 def test_stopping_is_felt_at_the_next_pulse_also_while_paused(paused, wait_until):
     pulses = []
 
-    def task(worker: pool.Worker) -> None:
+    def task(worker: pool.PoolWorker) -> None:
         while True:
             pulses.append(True)
             worker.pulse()
@@ -162,7 +162,7 @@ def test_an_error_is_kept_for_whoever_started_the_work():
 
 def test_a_worker_that_is_done_keeps_nothing_of_its_work_alive():
     class Work:
-        def do(self, worker: pool.Worker) -> None:
+        def do(self, worker: pool.PoolWorker) -> None:
             self.worker = worker
 
     work = Work()
@@ -216,5 +216,5 @@ def test_runs_go_on_beside_the_page_where_there_is_one_slot_alone(busy, wait_unt
     wait_until(lambda: worker.cpu_seconds > 0.0)
     with run_pool.page_first():
         before = worker.cpu_seconds
-        wait_until(lambda: worker.cpu_seconds > before + 4 * SLICE)
+        wait_until(lambda: worker.cpu_seconds > before + 4 * SLICE_SECONDS)
     share.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solverscope.app.serving import access
-from solverscope.app.serving.access import HERE as EVERYTHING
+from solverscope.app.serving.access import LOCAL_RIGHTS as EVERYTHING
 from solverscope.app.serving.access import Rights, from_here, is_direct, rights
 from solverscope.app.serving.serve_options import Serving
 

@@ -228,10 +228,12 @@ def test_the_proxy_of_a_server_brings_its_visitor_to_a_page_that_does_not_hold_t
 
 
 def test_programs_come_to_a_server_with_a_key_by_the_token_of_a_page(keyed):
-    status, _, text = keyed.get("/user/a.b/scope/app/loop")
-    assert (status, "has this token" in text) == (403, True)
-    assert "answers to localhost" in keyed.get("/user/a.b/scope/app/loop", Host="evil.example")[2]
-    assert "only the proxy" in keyed.get("/app/loop")[2], "which is below no prefix"
+    at = "/user/a.b/scope/app/loop"
+    for method in ("POST", "PUT", "DELETE"):
+        status, _, text = keyed.get(at, method)
+        assert (status, "has this token" in text) == (403, True)
+        assert "answers to localhost" in keyed.get(at, method, Host="evil.example")[2]
+        assert "only the proxy" in keyed.get("/app/loop", method)[2], "which is below no prefix"
 
 
 def test_the_bare_prefix_leads_to_the_page_below_it(keyed):

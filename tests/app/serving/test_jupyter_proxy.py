@@ -19,7 +19,7 @@ from tornado.websocket import websocket_connect
 
 from solverscope.app.serving.jupyter_proxy import ICON, server
 from tests import loop
-from tests.app.test_watch import loaded
+from tests.app.loops.test_client import loaded
 from tests.jupyter import BASE, TOKEN, Jupyter
 
 ROOT = Path(__file__).resolve().parents[3]

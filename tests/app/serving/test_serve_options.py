@@ -5,13 +5,13 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from solverscope.app.serving.serve_options import KEY, Serving, address, size
+from solverscope.app.serving.serve_options import PROXY_KEY_VARIABLE, Serving, address, size
 
 
 @pytest.fixture(autouse=True)
 def without_key(monkeypatch):
     """Whatever the environment of the tests has."""
-    monkeypatch.delenv(KEY, raising=False)
+    monkeypatch.delenv(PROXY_KEY_VARIABLE, raising=False)
 
 
 def test_a_server_that_is_told_nothing_is_for_this_machine_alone():

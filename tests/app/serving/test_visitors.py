@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from solverscope import datasets
-from solverscope.app.compat.bokeh_slow_client import TOO_SLOW
+from solverscope.app.serving.page_socket import TOO_SLOW
 from tests import loop
 from tests.benchmarks.visitor import Visitor, deaf
 
@@ -18,9 +18,9 @@ HASTY = """
 import socket
 from bokeh.server.views.ws import WSHandler
 from panel.command import main
-from solverscope.app.compat import bokeh_slow_client
+from solverscope.app.serving import page_socket
 
-bokeh_slow_client.SECONDS, bokeh_slow_client.BYTES_A_SECOND = 1.0, 2.0**22
+page_socket.SECONDS, page_socket.BYTES_A_SECOND = 1.0, 2.0**22
 connected = WSHandler.open
 
 def open(self):

@@ -40,7 +40,7 @@ def test_solvers_joined_by_a_plus_are_a_relay_and_are_written_so(text, legs):
     [
         ("sgd-l1+prox-qn", "sgd-l1 never hands over: write sgd-l1,passes=2+"),
         ("sgd-l1,passes=2,iterations=3+prox-qn", "keep one of passes=2 and iterations=3"),
-        ("sgd-l1,passes=2+prox-qn,passes=3", "the last leg goes to the end"),
+        ("sgd-l1,passes=2+prox-qn,passes=3", "the last leg runs to the end"),
     ],
 )
 def test_a_relay_that_cannot_be_is_refused_in_one_sentence(text, said):

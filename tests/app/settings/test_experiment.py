@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from solverscope import solvers
 from solverscope.app.command import cli
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe, default_entrants, fits
+from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, RunLimits, default_entrants, fits
 from solverscope.app.stories import stories
 from solverscope.solvers import Condition
 from solverscope.solvers.declare import MOST_SEED
@@ -38,7 +38,7 @@ def test_everything_a_user_can_set_comes_back():
         Entrant("prox-qn", "prox-qn@l1", penalty="l1"),
         Entrant("owl-qn", "lasso", {"memory": 3}, penalty="l1"),
     )
-    setting = Experiment(problem, chosen, Limits(tol=1e-5, max_seconds=7.5))
+    setting = Experiment(problem, chosen, RunLimits(tol=1e-5, max_seconds=7.5))
     again, notices = Experiment.from_address(setting.address(), DEFAULT)
     assert notices == []
     assert again == setting
@@ -190,7 +190,7 @@ def shown(draw):
     positive, seed = draw(st.sampled_from("0123456789")), draw(st.integers(0, MOST_SEED))
     recipe = Recipe("digits", {"positive": positive}, seed, "logistic", penalty, params)
     recipe = replace(recipe, lam=draw(st.none() | STRENGTH))
-    limits = Limits(tol=draw(st.floats(1e-300, 1.0)), max_seconds=draw(st.floats(1e-3, 1e6)))
+    limits = RunLimits(tol=draw(st.floats(1e-300, 1.0)), max_seconds=draw(st.floats(1e-3, 1e6)))
     return Experiment(recipe, draw(entrants()), limits)
 
 
@@ -201,7 +201,7 @@ def experiments(draw):
     gap = draw(st.none() | positive)
     f_star = draw(st.just("auto") | st.floats(-1e9, 1e9) | (st.none() if gap is None else st.nothing()))
     texts = draw(st.lists(st.sampled_from(["nnz > 100", '"kink" in events'])))
-    limits = Limits(
+    limits = RunLimits(
         tol=draw(st.none() | positive),
         gap=gap,
         f_star=f_star,
@@ -267,7 +267,7 @@ def test_an_experiment_is_the_same_after_its_table(experiment):
 def test_an_experiment_is_the_same_after_the_command_line(experiment):
     command, *rest = experiment.arguments()
     given = typer.main.get_command(cli.app).commands[command].make_context(command, rest).params
-    others = ("dataset", "solver", "shards", "scheduler", "as_json", "out", "plugin")
+    others = ("dataset", "solver", "shards", "scheduler", "repeat", "as_json", "out", "plugin")
     options = {name: value for name, value in given.items() if name not in others}
     assert Experiment.from_arguments(given["dataset"], given["solver"], **options) == experiment
 

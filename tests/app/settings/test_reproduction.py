@@ -10,7 +10,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.settings.reproduction import commands, experiments, snippet
-from solverscope.solvers.runs.reading import read
+from solverscope.solvers.traces.reading import read
 from tests.solvers.helpers import Dial
 
 RUNS = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.app.runs import library
+from solverscope.app.runs import problem_cache
 from solverscope.app.views import Convergence, Cursor, Trajectories
 from solverscope.app.views.base.phases import turns
 from solverscope.solvers import Problem, Trace
@@ -33,7 +33,7 @@ def _(told: Told) -> None:
     assert told.labels == ["clustered", "lbfgs"]
     assert told.problem().size == 2000
     setting = told.story.setting.problem
-    assert len(library.load(setting).train.y) == 1000
+    assert len(problem_cache.load(setting).train.y) == 1000
     assert setting.options["n_classes"] == 2
     assert told.story.view["speed"] == "10 a second"
     trace = told["clustered"]
@@ -237,10 +237,10 @@ def _(told: Told) -> None:
     smaller, plain = (told.work(label, 1e-8, "passes") for label in ("by five", "plain"))
     assert smaller > 1.3 * plain
     setting = told.story.setting.problem
-    data = library.load(setting)
-    base = library.problem(data, setting)
+    data = problem_cache.load(setting)
+    base = problem_cache.problem(data, setting)
     for lam in (1e-3, 1e-7):
-        problem = library.variant(base, replace(setting, lam=lam))
+        problem = problem_cache.variant(base, replace(setting, lam=lam))
         plain, clustered = (
             solvers.solve(problem, solvers.make_solver(id, memory=5, **more), tol=1e-6).passes[-1]
             for id, more in (("lbfgs", {}), ("clustered-lbfgs", {"fine_iterations": 10}))

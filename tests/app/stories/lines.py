@@ -9,6 +9,7 @@ from solverscope.app.views import LineSearch
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.solvers import LINE, Stopping, Trace
 from solverscope.solvers.probes.study import Study
+from solverscope.solvers.search.line_search import Armijo
 from tests.app.helpers import said
 from tests.app.stories.told import Told, claim
 
@@ -68,7 +69,7 @@ def _(told: Told) -> None:
 def _(told: Told) -> None:
     limits = told.story.setting.limits
     stopping = Stopping(tol=limits.tol, max_seconds=limits.max_seconds)
-    solver = told.entrant("subL-BFGS").make().towards(limits.tol)
+    solver = told.entrant("subL-BFGS").make().with_tol(limits.tol)
     trace = solvers.Run(told.problem().at_lam(10.0), solver, stopping=stopping, probes=(LINE,)).execute()
     assert on_breakpoints(trace) < 0.5
     assert len(searches(trace)) < 0.1 * len(searches(told["subL-BFGS"]))
@@ -77,7 +78,9 @@ def _(told: Told) -> None:
 def accepted_at_once(told: Told, sigma: float) -> float:
     """The share of searches whose first step Armijo's rule with this σ would take."""
     problem = told.problem()
-    return float(np.mean([Study(problem, s).armijo(sigma, 0.5).trials == 1 for s in searches(told["lax"])]))
+    return float(
+        np.mean([Study(problem, s).armijo(Armijo(sigma=sigma)).trials == 1 for s in searches(told["lax"])])
+    )
 
 
 @claim(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solverscope.solvers.rivals.watched import CALLBACK, RESTART
+from solverscope.solvers.rivals.observation_mode import CALLBACK, RESTART
 from tests.app.stories.told import Told, claim
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.page.sidebar.run_controls import PACES
-from solverscope.app.runs import library
+from solverscope.app.runs import problem_cache
 from solverscope.app.stories import stories
 from solverscope.app.views import RowSparsity
 from solverscope.app.views.base.states import subset
-from solverscope.app.views.shrinking.row_moves import Moves
+from solverscope.app.views.shrinking.row_moves import RowMoves
 from solverscope.solvers import ACTIVE
 from solverscope.solvers.probes.subsets import INSIDE, contains
 from tests.app.stories.told import Told, claim
@@ -38,7 +38,7 @@ def long_at_zero(told: Told) -> int:
 def _(told: Told) -> None:
     problem = told.problem()
     assert told.labels == ["bcd-ls", "fista-ls", "fobos"]
-    assert len(library.load(told.story.setting.problem).train.y) == 2000
+    assert len(problem_cache.load(told.story.setting.problem).train.y) == 2000
     assert problem.design.n_features == 5000
     assert PACES[told.story.view["speed"]] == 5
     for trace in told.traces():
@@ -66,7 +66,7 @@ def _(told: Told) -> None:
     assert 0 < trace.nnz_rows[first] < 200
     assert trace.nnz_rows[second] < 0.4 * trace.nnz_rows[first]
     assert trace.nnz_rows[5] < 0.5 * trace.nnz_rows[1]
-    moves = Moves(trace, int(trace.iteration[second]))
+    moves = RowMoves(trace, int(trace.iteration[second]))
     assert len(moves.left) > 0.6 * trace.nnz_rows[first]
     assert trace.status == "converged"
     assert trace.nnz_rows[last] < 60
@@ -100,8 +100,8 @@ def _(told: Told) -> None:
     trace, fifth = told.step(5)
     assert trace.passes[fifth] == 5
     assert trace.nnz_rows[1:].min() > 500
-    seen = {k for move in (Moves(trace, k) for k in range(1, 6)) for k in (*move.left, *move.since_start)}
-    back = [set(Moves(trace, k).entered) & seen for k in range(2, 6)]
+    seen = {k for move in (RowMoves(trace, k) for k in range(1, 6)) for k in (*move.left, *move.since_start)}
+    back = [set(RowMoves(trace, k).entered) & seen for k in range(2, 6)]
     assert all(back), "words that had been in before"
 
 
@@ -201,7 +201,7 @@ def _(told: Told) -> None:
 def _(told: Told) -> None:
     setting = replace(told.story.setting.problem, loss="multiclass-squared-hinge")
     assert setting.lam == 0.05
-    problem = library.problem(library.load(setting), setting)
+    problem = problem_cache.problem(problem_cache.load(setting), setting)
     searched, safe = (
         solvers.solve(problem, solvers.make_solver(id), tol=1e-3) for id in ("fista-ls", "fista-cst")
     )
@@ -341,7 +341,7 @@ def _(told: Told) -> None:
     assert truth.right == ("bcd-ls",)
     assert truth.values == {label: told.work(label, 1e-6, "passes") for label in told.labels}
     setting = told.story.setting.problem
-    squares = (library.load(setting).train.X ** 2).sum(axis=0)
+    squares = (problem_cache.load(setting).train.X ** 2).sum(axis=0)
     assert squares.max() > 10 * np.quantile(squares[squares > 0], 0.25)
     assert told["bcd-ls"].ls_trials.max() > 0 >= told["bcd-cst"].ls_trials.max()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solverscope.app.views.base.run_events import returns
-from solverscope.app.views.base.states import COLORS, PROVED, RETURNED, states
+from solverscope.app.views.base.states import PROVED, RETURNED, STATE_COLORS, states
 from solverscope.solvers import SHRINKING, Trace
 from tests.app.stories.told import Told, claim
 
@@ -56,7 +56,7 @@ def _(told: Told) -> None:
     assert trace.iteration[row] == 20
     assert 4_000 < trace.working_set[row] < WORDS
     assert np.count_nonzero(codes(trace, row) == PROVED) == WORDS - trace.working_set[row]
-    red, green, blue = bytes.fromhex(COLORS[PROVED].lstrip("#")[:6])
+    red, green, blue = bytes.fromhex(STATE_COLORS[PROVED].lstrip("#")[:6])
     assert green > blue > red
     assert told["bold"].working_set[1] < 150
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.page.cursor_bar import marks
 from solverscope.app.views import Rate, Sparsity
 from solverscope.app.views.base.run_events import begins
-from solverscope.app.views.base.states import COLORS, RETURNED, states, subset
+from solverscope.app.views.base.states import RETURNED, STATE_COLORS, states, subset
 from solverscope.app.views.search.curvature_memory import Bytes
 from solverscope.solvers import ACTIVE, MEMORY, SHRINKING, Trace
 from solverscope.solvers.probes.subsets import contains
@@ -129,9 +129,9 @@ def _(told: Told) -> None:
     k = int(trace.iteration[row])
     back = trace.probes.last(SHRINKING.name, k)[1]["returned"]
     assert (states(trace, k, back) == RETURNED).all()
-    red, green, blue = bytes.fromhex(COLORS[RETURNED].lstrip("#")[:6])
+    red, green, blue = bytes.fromhex(STATE_COLORS[RETURNED].lstrip("#")[:6])
     assert red > green > blue
-    assert COLORS[RETURNED] in theme.COLORS
+    assert STATE_COLORS[RETURNED] in ui.COLORS
 
 
 @claim(

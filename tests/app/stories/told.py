@@ -12,10 +12,10 @@ from unittest import mock
 
 import numpy as np
 
-from solverscope.app.runs import library
-from solverscope.app.settings.recipe import Entrant, Limits, Recipe, make_run
-from solverscope.app.stories import LAST, Story, stories
-from solverscope.app.stories.ask import Truth
+from solverscope.app.runs import problem_cache
+from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits, make_run
+from solverscope.app.stories import LAST_ITERATE, Story, stories
+from solverscope.app.stories.question import StoryAnswer
 from solverscope.solvers import (
     ACTIVE,
     CUTS,
@@ -52,6 +52,7 @@ PROBES: Mapping[str, tuple[Probe, ...]] = {
     "together": (TRAJECTORIES, WEIGHTS),
     "double": (TRAJECTORIES, WEIGHTS),
     "clustering": (TRAJECTORIES,),
+    "outliers": (LINE,),
 }
 #: The second one is for solvers that make random choices.
 SEEDS = (0, 1)
@@ -104,7 +105,7 @@ class Told:
         """Return iterations, passes or seconds to a gap."""
         return float(self[label][column][self.row(label, gap)])
 
-    def truth(self) -> Truth:
+    def truth(self) -> StoryAnswer:
         """Return what the runs answer to what the story asks before them."""
         labels = tuple(self.labels)
         return self.story.ask.truth({label: [self[label]] for label in labels}, labels)
@@ -114,7 +115,7 @@ class Told:
         are counted from 1."""
         step = self.story.steps[number - 1]
         trace = self[step.run]
-        if step.until == LAST:
+        if step.until == LAST_ITERATE:
             return trace, len(trace) - 1
         condition = step.condition
         rows = [{name: known(name, trace[name][k]) for name in condition.fields} for k in range(len(trace))]
@@ -172,10 +173,10 @@ def seeds(id: str) -> tuple[int, ...]:
 
 
 @cache
-def _run(recipe: str, entrant: str, limits: Limits, probes: tuple[Probe, ...]) -> Trace:
+def _run(recipe: str, entrant: str, limits: RunLimits, probes: tuple[Probe, ...]) -> Trace:
     """Run a solver to its end within the limits; stories share runs that are alike."""
     setting = Recipe(**json.loads(recipe))
-    problem = library.problem(library.load(setting), setting)
+    problem = problem_cache.problem(problem_cache.load(setting), setting)
     (chosen,) = Entrant.parse_all([entrant])
     # what the tests before this one hold in memory does not make this run keep fewer iterates
     with mock.patch.object(probe, "PROCESS_LIMIT", math.inf):

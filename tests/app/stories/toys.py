@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solverscope.app.views.playground.playground_marks import Marks
+from solverscope.app.views.playground.playground_marks import PlaneMarks
 from solverscope.solvers import PLANE, Trace
 from solverscope.solvers.probes.study import Study
 from tests.app.stories.lines import searches
 from tests.app.stories.told import Told, claim
 
 
-def at(told: Told, label: str, row: int) -> Marks:
+def at(told: Told, label: str, row: int) -> PlaneMarks:
     """What a solver of the story sees at a row of its run."""
     trace = told[label]
-    return Marks(trace.probes.last(PLANE.name, int(trace.iteration[row]))[1], told.problem())
+    return PlaneMarks(trace.probes.last(PLANE.name, int(trace.iteration[row]))[1], told.problem())
 
 
 def path(trace: Trace) -> np.ndarray:

@@ -15,8 +15,8 @@ from distributed import LocalCluster
 
 from solverscope.app import plugins
 from solverscope.app.sweep.cell_store import Store
-from solverscope.app.sweep.cluster import LOOPBACK, Place
-from solverscope.app.sweep.driver import Sweep
+from solverscope.app.sweep.cluster import LOOPBACK, ClusterSpec
+from solverscope.app.sweep.driver import SweepDriver
 from solverscope.app.sweep.spec import Spec
 
 
@@ -35,8 +35,8 @@ def cluster(own_home: Path) -> Generator[LocalCluster, None, None]:
 
 
 @pytest.fixture
-def place(cluster: LocalCluster) -> Place:
-    return Place(cluster.scheduler_address)
+def place(cluster: LocalCluster) -> ClusterSpec:
+    return ClusterSpec(cluster.scheduler_address)
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +61,13 @@ def begun(slow: Path) -> Callable[[], list[int]]:
 
 
 @pytest.fixture
-def start(place: Place, tmp_path: Path) -> Generator[Callable[..., Going], None, None]:
+def start(place: ClusterSpec, tmp_path: Path) -> Generator[Callable[..., Going], None, None]:
     """``start(spec, ...)`` runs a sweep in a thread; what is left of it at the end is stopped."""
     going: list[Going] = []
 
-    def begin(given: dict[str, Any], at: Place = place, **more: Any) -> Going:
+    def begin(given: dict[str, Any], at: ClusterSpec = place, **more: Any) -> Going:
         store = Store(tmp_path / "results")
-        sweep = Sweep(Spec.of(given), at, store, **more)
+        sweep = SweepDriver(Spec.of(given), at, store, **more)
         going.append(Going(sweep))
         return going[-1]
 
@@ -81,7 +81,7 @@ def start(place: Place, tmp_path: Path) -> Generator[Callable[..., Going], None,
 class Going:
     """A sweep at work in a thread."""
 
-    def __init__(self, sweep: Sweep) -> None:
+    def __init__(self, sweep: SweepDriver) -> None:
         self.sweep, self.ended = sweep, []
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self.work, daemon=True)
@@ -93,7 +93,7 @@ class Going:
         except BaseException as error:
             self.error = error
 
-    def join(self, seconds: float = 120.0) -> Sweep:
+    def join(self, seconds: float = 120.0) -> SweepDriver:
         """Wait for its end; raise what it raised."""
         self.thread.join(seconds)
         assert not self.thread.is_alive(), "the sweep did not end in time"

@@ -29,7 +29,7 @@ class Slow(solvers.Solver):
     lies: bool = solvers.param(False, "says that it has converged")
     number: int = solvers.param(0, "tells runs apart", low=0)
 
-    def rehearsal(self):
+    def warm_up_solver(self):
         return solvers.make_solver("slow", naps=1, nap=0.0, fails_at=0)
 
     def iterate(self, problem, w0=None) -> Iterator[solvers.Iterate]:

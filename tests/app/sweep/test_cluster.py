@@ -7,13 +7,13 @@ import asyncio
 import pytest
 from distributed.comm import connect
 
-from solverscope.app.sweep.cluster import Place, connected
+from solverscope.app.sweep.cluster import ClusterSpec, connected
 from tests import loop
 
 
 @pytest.mark.slow
 def test_another_account_of_this_machine_cannot_speak_to_a_cluster_of_ours():
-    with connected(Place(workers=1)) as client:
+    with connected(ClusterSpec(workers=1)) as client:
         assert client.submit(sum, (1, 2)).result(60) == 3
         addresses = [client.scheduler.address, *client.scheduler_info()["workers"]]
         assert {address.partition("://")[0] for address in addresses} == {"tls"}

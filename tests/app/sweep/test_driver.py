@@ -19,11 +19,11 @@ from distributed import Client
 
 from solverscope import solvers
 from solverscope.app.sweep import cells, cluster
-from solverscope.app.sweep.attended import Signs
 from solverscope.app.sweep.cell_store import Store
-from solverscope.app.sweep.cluster import Place
-from solverscope.app.sweep.driver import SchedulerGone, Sweep
+from solverscope.app.sweep.cluster import ClusterSpec
+from solverscope.app.sweep.driver import SchedulerGone, SweepDriver
 from solverscope.app.sweep.spec import Spec
+from solverscope.app.sweep.watchdog import Heartbeat
 
 SCRIPT = """
 if __name__ == "__main__":
@@ -113,7 +113,7 @@ class Asked:
 def test_a_limit_of_all_is_shared_by_what_is_left_when_the_turn_comes(monkeypatch, tmp_path):
     monkeypatch.setattr(time, "time", lambda: 1000.0)
     grid = {"data": "breast-cancer", "lam": [0.1, 0.01, 0.001], "solvers": ["prox-qn"]}
-    sweep, asked = Sweep(Spec.of(grid), Place("tcp://127.0.0.1:1"), Store(tmp_path)), Asked()
+    sweep, asked = SweepDriver(Spec.of(grid), ClusterSpec("tcp://127.0.0.1:1"), Store(tmp_path)), Asked()
     sweep.submit(asked, "name", 90.0)
     first, second, last = asked.turns
     assert [turn.due for turn in asked.turns] == [1090.0] * 3
@@ -131,11 +131,11 @@ def test_a_cell_stops_at_the_share_of_its_turn():
     cell = Spec.of({"data": "breast-cancer", "lam": 1e-3, "solvers": ["sgd-l1"], "limits": {"tol": 0}}).cells[
         0
     ]
-    courier = SimpleNamespace(
+    reporter = SimpleNamespace(
         **{"pulse": lambda: None, "step": lambda run, iterate: None, "follow": lambda trace: None},
-        signs=lambda: Signs(math.inf, False),
+        heartbeat=lambda: Heartbeat(math.inf, False),
     )
-    trace = cells.execute(cell, courier, None, cells.Turn(time.time() + 1e-3, 1.0))
+    trace = cells.execute(cell, reporter, None, cells.TimeSlice(time.time() + 1e-3, 1.0))
     assert trace.status == "max-seconds"
 
 
@@ -236,8 +236,8 @@ def listening_at(address: str) -> int:
 def test_cells_of_a_worker_that_stays_silent_run_again_on_a_cluster_of_ours(
     start, slow, begun, wait_until, monkeypatch
 ):
-    monkeypatch.setattr(cluster, "SILENT", 5.0)
-    going = start(slow_spec(2, naps=100), at=Place(workers=2))
+    monkeypatch.setattr(cluster, "WORKER_TTL_SECONDS", 5.0)
+    going = start(slow_spec(2, naps=100), at=ClusterSpec(workers=2))
     held, _ = cells = list(going.sweep.cells.values())
     wait_until(lambda: all(watched.trace is not None and len(watched.trace) > 3 for watched in cells))
     os.kill(listening_at(held.worker), signal.SIGSTOP)
@@ -283,7 +283,7 @@ def test_a_client_that_is_killed_is_resumed_without_running_finished_cells_again
     with Client(place.scheduler, set_as_default=False) as client:  # nobody waits for the other one: it ends
         wait_until(lambda: not any(client.processing().values()))
     spec, store = Spec.read(tmp_path / "grid.toml"), Store(ledger.parent)
-    sweep = Sweep(spec, place, store, resume=True)
+    sweep = SweepDriver(spec, place, store, resume=True)
     assert [watched.state for watched in sweep.cells.values()] == ["finished", "waiting"]
     sweep.run()
     assert [watched.state for watched in sweep.cells.values()] == ["finished", "finished"]
@@ -310,7 +310,7 @@ def test_a_scheduler_that_takes_the_connection_and_says_nothing_is_one_sentence(
         ("127.0.0.1", 0)
     ) as stopped:  # the system answers for it, as for one in SIGSTOP
         address = f"tcp://127.0.0.1:{stopped.getsockname()[1]}"
-        sweep = Sweep(Spec.of(ONE), Place(address), Store(tmp_path))
+        sweep = SweepDriver(Spec.of(ONE), ClusterSpec(address), Store(tmp_path))
         with pytest.raises(ValueError, match=f"there is no scheduler at {address} .nobody answers there."):
             sweep.run()
     assert sweep.over
@@ -318,7 +318,7 @@ def test_a_scheduler_that_takes_the_connection_and_says_nothing_is_one_sentence(
 
 @pytest.mark.slow
 def test_a_scheduler_that_is_stopped_is_called_silent_and_can_be_given_up(start, slow, by_hand, wait_until):
-    going = start(slow_spec(1, naps=3000), at=Place(by_hand.address))
+    going = start(slow_spec(1, naps=3000), at=ClusterSpec(by_hand.address))
     (watched,) = going.sweep.cells.values()
     wait_until(lambda: watched.state == "running" and going.sweep.workers == 1)
     by_hand.scheduler.send_signal(signal.SIGSTOP)
@@ -335,9 +335,9 @@ def test_a_scheduler_that_is_stopped_is_called_silent_and_can_be_given_up(start,
 
 def test_nobody_at_an_address_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr("solverscope.app.sweep.cluster.CONNECT", 0.5)
-    sweep = Sweep(
+    sweep = SweepDriver(
         Spec.of(ONE),
-        Place("tcp://127.0.0.1:1"),
+        ClusterSpec("tcp://127.0.0.1:1"),
         Store(tmp_path),
     )
     with pytest.raises(ValueError, match=r"there is no scheduler at tcp://127\.0\.0\.1:1"):

@@ -11,22 +11,22 @@ import sys
 from pathlib import Path
 
 import panel as pn
-import panel_material_ui as pmui
 import pytest
 
 from solverscope import datasets
 from solverscope.app.page.tabs.sweep_panel import OpenCell, SweepPanel, spec_text
 from solverscope.app.serving.access import Rights
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe
+from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, RunLimits
 from solverscope.app.sweep.spec import Spec
-from tests.app.helpers import stage
+from solverscope.app.ui.material_ui import pmui
+from tests.app.helpers import fake_page
 
 ROOT = Path(__file__).resolve().parents[3]
 SETTING = Experiment(
     Recipe("digits", options={"positive": "3"}, seed=2, loss="logistic", penalty="l1"),
     (Entrant("prox-qn", "prox-qn"), Entrant("prox-qn", "short", params={"memory": 3})),
-    Limits(tol=1e-6, max_seconds=9.0),
+    RunLimits(tol=1e-6, max_seconds=9.0),
 )
 
 
@@ -36,7 +36,7 @@ def made(session, wait_until):
     panels = []
 
     def make(rights):
-        panels.append(SweepPanel(stage(session, SETTING, rights=rights)))
+        panels.append(SweepPanel(fake_page(session, SETTING, rights=rights)))
         session.watchers.append(panels[-1])
         return panels[-1]
 

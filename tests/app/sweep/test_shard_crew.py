@@ -29,7 +29,7 @@ def run(problem: solvers.Problem, **limits) -> solvers.Run:
 def test_objective_and_gradient_are_those_of_one_process_and_rows_stay_where_they_are(place, data):
     whole = solvers.make_problem(data, **HOW)
     with hired(place, RECIPE, 2) as crew:
-        problem = solvers.make_problem(data, crew=crew, **HOW)
+        problem = solvers.make_problem(data, workers=crew, **HOW)
         w = 0.1 * np.random.default_rng(0).standard_normal(whole.size)
         crew.moved = crew.at_root = 0
         one, other = whole.at(w), problem.at(w)
@@ -42,10 +42,10 @@ def test_objective_and_gradient_are_those_of_one_process_and_rows_stay_where_the
 
 def test_a_run_is_bit_for_bit_that_of_shards_in_this_process(place, data):
     bare = solvers.make_loss(data, LOSS, {})
-    here = solvers.LocalCrew([solvers.Shard.of(data, bare, k, 2) for k in range(2)])
+    here = solvers.LocalWorkerPool([solvers.Shard.of(data, bare, k, 2) for k in range(2)])
     with hired(place, RECIPE, 2) as there:
         crews = here, there
-        problems = [solvers.make_problem(data, crew=crew, **HOW) for crew in crews]
+        problems = [solvers.make_problem(data, workers=crew, **HOW) for crew in crews]
         local, remote = (run(problem, max_iter=30).execute() for problem in problems)
         moved = [(crew.moved, crew.at_root) for crew in crews]
     assert remote.status == local.status == "max-iter", remote.message
@@ -57,7 +57,7 @@ def test_a_run_is_bit_for_bit_that_of_shards_in_this_process(place, data):
 @pytest.mark.slow
 def test_a_run_ends_with_a_sentence_where_a_worker_is_gone(place, data):
     with hired(place, RECIPE, 2) as crew:
-        steps = (going := run(solvers.make_problem(data, crew=crew, **HOW), max_iter=10**6)).steps()
+        steps = (going := run(solvers.make_problem(data, workers=crew, **HOW), max_iter=10**6)).steps()
         for _ in range(3):
             next(steps)
         crew.client.run(signal.raise_signal, signal.SIGKILL, on_error="ignore", workers=[crew.workers[1]])
@@ -73,7 +73,7 @@ def test_a_run_ends_with_a_sentence_where_a_worker_is_gone(place, data):
 def test_workers_forget_shards_whose_run_is_over(place, data, wait_until):
     with Client(place.scheduler, set_as_default=False) as client:
         with hired(place, RECIPE, 2) as crew:
-            solvers.make_problem(data, crew=crew, **HOW)
+            solvers.make_problem(data, workers=crew, **HOW)
             assert sum(client.run(_actors).values()) >= 2, "each shard is held by its worker"
         wait_until(lambda: list(client.run(_actors).values()) == [0, 0])
 

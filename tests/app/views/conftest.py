@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.app import looks, views
+from solverscope.app import views
+from solverscope.app.ui import run_styles
 from solverscope.app.views import View
 from solverscope.solvers import Run, Stopping, Trace
 
@@ -21,7 +22,7 @@ def traces(chain_problem: solvers.Problem) -> list[Trace]:
     for k, id in enumerate(("prox-qn", "owl-qn")):
         solver = solvers.make_solver(id)
         run = Run(chain_problem, solver, stopping=Stopping(max_iter=60), probes=probes)
-        looks.give(run.trace, k)
+        run_styles.set_style(run.trace, k)
         found.append(run.execute())
     return found
 
@@ -38,7 +39,7 @@ def bundles(hinge_problem: solvers.Problem) -> list[Trace]:
     found, probes = [], views.probes()
     for k, id in enumerate(("bmrm", "ls-bmrm")):
         run = Run(hinge_problem, solvers.make_solver(id), stopping=Stopping(max_iter=60), probes=probes)
-        looks.give(run.trace, k)
+        run_styles.set_style(run.trace, k)
         found.append(run.execute())
     return found
 
@@ -96,5 +97,5 @@ def restless(
     """The runs, in the hands of a writer that is as quick as their readers, and thins them often."""
     view = request.node.callspec.params.get("view") if hasattr(request.node, "callspec") else None
     found = drawable(view)
-    monkeypatch.setattr("solverscope.solvers.runs.trace.CAPACITY", 70)
+    monkeypatch.setattr("solverscope.solvers.traces.trace.CAPACITY", 70)
     return [again(trace, live=True) for trace in found]

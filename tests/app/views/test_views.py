@@ -11,7 +11,7 @@ import pytest
 from bokeh.plotting import figure
 
 from solverscope import datasets, solvers
-from solverscope.app import theme, views
+from solverscope.app import ui, views
 from solverscope.app.page.cursor_bar import CursorBar
 from solverscope.app.page.session import Session
 from solverscope.app.runs.pool import RunPool
@@ -356,7 +356,7 @@ def test_what_is_measured_before_its_iterate_is_recorded_waits_for_it():
 
 def test_the_axis_says_what_is_measured():
     view = Accuracy()
-    assert view.figure.yaxis[0].axis_label == "accuracy\non the test part"
+    assert view.figure.yaxis[0].axis_label == "metric\non the test part"
     view.show([measured(0.5, loss="multiclass-squared-hinge")])
     assert view.figure.yaxis[0].axis_label == "accuracy\non the test part"
     view.show([measured(0.5, loss="multilabel-squared-hinge")])
@@ -391,7 +391,7 @@ def test_a_field_is_drawn_in_a_menu_and_in_a_table_by_the_name_that_the_record_d
 def test_views_are_a_registry_by_id():
     assert all(view.id == id for id, view in TABS.items())
     assert len({view.title for view in TABS.values()}) == len(TABS)
-    assert all(getattr(views, view.__name__) is view for view in TABS.values())
+    assert all(any(named is view for named in vars(views).values()) for view in TABS.values())
 
 
 def test_a_branch_has_no_seconds_to_a_gap_that_its_old_run_was_within_already():
@@ -457,7 +457,7 @@ def test_a_view_of_a_finished_run_says_which_probes_it_lacks(unobserved, id, nam
 def test_what_a_probe_would_add_to_a_view_is_said_in_its_place(unobserved):
     shown = TABS["memory"](unobserved["prox-qn"])
     assert shown.has_content()
-    said = [pane.object for pane in shown.__panel__().select(theme.Said) if pane.object]
+    said = [pane.object for pane in shown.__panel__().select(ui.CursorText) if pane.object]
     assert any("probes=[solvers.MEMORY]" in text for text in said)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 from bokeh.document import Document
 
-from solverscope.app.page.following.follow_page import HELD, OVER, FollowPage
-from solverscope.app.serving import classroom
+from solverscope.app.page.following.follow_page import HELD, LESSON_OVER, FollowPage
+from solverscope.app.serving import classroom, page_socket
 
 
 @pytest.fixture
@@ -81,7 +79,7 @@ def test_the_end_is_said_and_what_is_seen_stays(leaves, teacher, follow):
     before = list(page.top_views.convergence.traces)
     teacher.close() if leaves else teacher.teaching.receive({"action": "end"})
     page.session.tick()
-    assert OVER in page.notice.object
+    assert LESSON_OVER in page.notice.object
     assert page.top_views.convergence.traces == before
     with pytest.raises(ValueError, match="no lesson at this address"):
         classroom.find(code)
@@ -91,24 +89,38 @@ def test_each_tab_has_one_answer_and_is_counted(visit):
     teacher = visit()
     teacher.teaching.receive({"action": "teach"})
     page = FollowPage(classroom.find(teacher.teaching.code))
-    assert "How many" in page.ballot.state["text"]
+    assert "How many" in page.poll.state["text"]
     for who, answer in (("a", 12), ("a", 480), ("b", 480), ("c", 12), ("d", "no number"), (5, 12)):
-        page.ballot.receive({"who": who, "answer": answer})
+        page.poll.receive({"who": who, "answer": answer})
     teacher.teaching.update()
     assert teacher.teaching.counts == [["480 weights", 2], ["12 weights", 1]]
     page.close()
 
 
-def test_the_ballot_has_all_that_the_teachers_question_has(visit, wait_until):
+def test_an_answer_is_called_counted_only_once_it_is(visit, wait_until):
+    teacher = visit(story="kink", speed="full")
+    teacher.teaching.receive({"action": "teach"})
+    page = FollowPage(classroom.find(teacher.teaching.code))
+    for receipt, answer in ((1, "exact"), (2, "no choice"), (2**32, "exact"), ("3", "exact")):
+        page.poll.receive({"who": "a", "answer": answer, "receipt": receipt})
+    teacher.controls.go()
+    wait_until(lambda: (teacher.session.tick(), page.session.tick(), not page.poll.state["open"])[2])
+    page.poll.receive({"who": "b", "answer": "exact", "receipt": 4})
+    page.poll.update()
+    assert page.poll.receipts == [1], "the others are no answer, no receipt, or too late"
+    page.close()
+
+
+def test_the_poll_has_all_that_the_teachers_question_has(visit, wait_until):
     """φ to answer on, range and unit."""
     teacher = visit(story="armijo", speed="full")
     teacher.teaching.receive({"action": "teach"})
     page = FollowPage(classroom.find(teacher.teaching.code))
-    wait_until(lambda: (teacher.session.tick(), page.session.tick(), page.ballot.state["picture"])[2])
+    wait_until(lambda: (teacher.session.tick(), page.session.tick(), page.poll.state["picture"])[2])
     own = teacher.story_card.ask
-    assert page.ballot.state == {name: own[name] for name in page.ballot.state}
-    assert page.ballot.state["search"]
-    assert {"low", "high", "range", "unit", "picture"} <= page.ballot.state.keys()
+    assert page.poll.state == {name: own[name] for name in page.poll.state}
+    assert page.poll.state["search"]
+    assert {"low", "high", "range", "unit", "picture"} <= page.poll.state.keys()
     page.close()
 
 
@@ -146,21 +158,20 @@ SET = {
 }
 
 
-@pytest.mark.parametrize("tab", SET)
-def test_what_the_teacher_sets_in_a_tab_is_set_for_those_who_follow(tab, teacher, follow):
+def test_what_the_teacher_sets_in_a_tab_is_set_for_those_who_follow(teacher, follow):
     page = follow()
     teacher.open_tabs()
-    teacher.tab_bar.chosen = tab
-    page.session.tick()
-    view, wanted = teacher.tabs[tab], SET[tab]
-    for name, value in wanted.items():
-        setattr(view, name, value)
-    page.session.tick()
-    assert {name: getattr(page.tabs[tab], name) for name in wanted} == wanted
+    for tab, wanted in SET.items():
+        teacher.tab_bar.chosen = tab
+        page.session.tick()
+        for name, value in wanted.items():
+            setattr(teacher.tabs[tab], name, value)
+        page.session.tick()
+        assert {name: getattr(page.tabs[tab], name) for name in wanted} == wanted, tab
 
 
 def test_what_the_teacher_zooms_in_on_is_seen_by_those_who_follow(teacher, follow):
-    """The tags of its ranges tell it: see ``assets/zoom_told.js``."""
+    """The tags of its ranges tell it: see ``assets/page.js``."""
     page = follow()
     teacher.convergence.figure.x_range.tags = [1.0, 3.0]
     teacher.sparsity.figure.y_range.tags = [0.5, 7.5]
@@ -189,12 +200,12 @@ def test_the_cursor_is_led_where_it_follows_and_ones_own_elsewhere(teacher, foll
     )
 
 
-def test_a_connection_speaks_for_one_tab_alone(teacher, follow):
+def test_a_connection_speaks_for_one_tab_alone(teacher, follow, monkeypatch):
     """Else one who writes messages answers a question a thousand times."""
     page, document, heard = follow(), Document(), []
-    document.add_root(page.ballot.get_root(document))
-    classroom.look_only(document, "Ballot")
-    page.ballot.receive = heard.append
+    document.add_root(page.poll.get_root(document))
+    classroom.look_only(document, "Poll")
+    page.poll.receive = heard.append
 
     class Connection:
         pass
@@ -206,8 +217,8 @@ def test_a_connection_speaks_for_one_tab_alone(teacher, follow):
         values = {"type": "map", "entries": [["model", {"id": document.roots[0].id}], ["data", data]]}
         sent = {"type": "event", "name": "data_event", "values": values}
         message = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": sent}
-        session = SimpleNamespace(_current_patch_connection=connection)
-        document.apply_json_patch({"events": [message, message]}, setter=session)
+        monkeypatch.setattr(page_socket, "sender", lambda: connection)
+        document.apply_json_patch({"events": [message, message]})
 
     for connection, who in ((first, "a"), (first, "b"), (second, "c"), (first, "a")):
         say(connection, who)
@@ -216,11 +227,11 @@ def test_a_connection_speaks_for_one_tab_alone(teacher, follow):
 
 def test_a_shared_document_takes_nothing_but_an_answer(teacher, follow):
     page, document = follow(), Document()
-    document.add_root(page.ballot.get_root(document))
+    document.add_root(page.poll.get_root(document))
     document.add_root(page.legend.get_root(document))
-    classroom.look_only(document, "Ballot")
+    classroom.look_only(document, "Poll")
     heard = []
-    page.ballot.receive = heard.append
+    page.poll.receive = heard.append
     page.legend.receive = heard.append
     for model in document.roots:
         data = {"type": "map", "entries": [["who", "a"], ["action", "remove"]]}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from solverscope.app.page.following import teaching
-from solverscope.app.page.following.teaching import BEHIND_PROXY, HERE, Teaching
+from solverscope.app.page.following.teaching import BEHIND_PROXY, LOCAL_ONLY, Teaching
 
 
 @pytest.mark.parametrize(
     ("arguments", "key", "note", "host"),
     [
-        ([], "", HERE, ""),
-        (["--host", "desk.lan"], "", HERE, ""),
+        ([], "", LOCAL_ONLY, ""),
+        (["--host", "desk.lan"], "", LOCAL_ONLY, ""),
         (["--public"], "", "", "192.0.2.1"),
         (["--trusted-proxy", "hub.example"], "", BEHIND_PROXY, ""),
         ([], "sesame", BEHIND_PROXY, ""),

@@ -9,8 +9,7 @@ import pytest
 from solverscope import datasets
 from solverscope.app.page.sidebar.breaks import Conditions
 from solverscope.app.page.sidebar.fields import describe
-from solverscope.app.page.sidebar.problem_panel import SEED
-from solverscope.app.settings.recipe import LIMITS
+from solverscope.app.settings.settings_table import IN_RUN_FORM, MAX_SECONDS, SEED
 from solverscope.solvers import LOSSES, PENALTIES, SOLVERS, Parameter, parameters
 
 #: Letters of a name that find room in two lines beside a field.
@@ -22,8 +21,8 @@ def forms():
     for kinds in (SOLVERS, PENALTIES, LOSSES):
         yield from ((id, parameters(cls)) for id, cls in kinds.items() if parameters(cls))
     yield from ((id, info.options) for id, info in datasets.DATASETS.items() if info.options)
-    yield "limits", LIMITS
-    yield "problem", (SEED,)
+    yield "runs", [setting.field for setting in IN_RUN_FORM]
+    yield "problem", (SEED.field,)
     yield "breaks", (Conditions(),)
 
 
@@ -45,5 +44,5 @@ def test_a_plug_in_that_gives_no_words_has_its_identifier_spelled_out():
 
 
 def test_what_a_field_sends_is_the_identifier():
-    told = describe(LIMITS[1], 3.0)
+    told = describe(MAX_SECONDS.field, 3.0)
     assert (told["name"], told["title"], told["value"]) == ("max_seconds", "time limit, CPU s", "3")

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solverscope.app.dropped import DROPPED, HELD
+from solverscope.app.files.upload_dirs import DIR_PREFIX, LOCK_NAME
 from solverscope.app.page.page import Page
 from solverscope.app.page.sidebar import own_data
 from solverscope.app.page.tabs.tab_views import tab_view
-from solverscope.app.runs import library
+from solverscope.app.runs import problem_cache
 from solverscope.app.runs.formats import as_bytes
 from solverscope.app.serving.access import Rights
 from solverscope.app.sweep.spec import Spec
@@ -57,10 +57,10 @@ def test_a_good_file_is_shown_and_run_and_gone_with_the_page(opened, visit, wait
     path = Path(id.partition(":")[2])
     assert path.is_file()
     setting = opened.problem.setting
-    assert library.at_hand(setting) is not None
+    assert problem_cache.cached(setting) is not None
     opened.close()
     assert not path.exists()
-    assert library.at_hand(setting) is None
+    assert problem_cache.cached(setting) is None
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.tsv", "mine.npz", "mine.csv.gz"])
@@ -113,7 +113,7 @@ def test_a_file_is_known_by_its_name_and_its_folder_nowhere(opened, wait_until):
         "records": str([trace.info.record() for trace in traces]),
     }
     folder = str(Path(opened.problem.setting.data.partition(":")[2]).parents[1])
-    assert [place for place, text in said.items() if folder in text or DROPPED in text] == []
+    assert [place for place, text in said.items() if folder in text or DIR_PREFIX in text] == []
     assert [place for place, text in said.items() if "mine.svm" not in text] == ["csv"]
 
 
@@ -122,9 +122,9 @@ def test_a_file_that_is_gone_is_missed_by_its_name(opened, wait_until):
     wait_until(lambda: (opened.session.tick(), opened.problem.ready)[1])  # nobody loads it any more
     id = opened.problem.setting.data
     Path(id.partition(":")[2]).unlink()
-    library.shelf.clear()
+    problem_cache.cache.clear()
     with pytest.raises(ValueError, match=r"^There is no file mine.svm: check its name.$"):
-        library.load(opened.problem.setting)
+        problem_cache.load(opened.problem.setting)
 
 
 class NotClosed(io.BytesIO):
@@ -198,11 +198,11 @@ def test_a_file_that_is_not_good_is_said_in_a_sentence_and_changes_nothing(
     assert sentence in opened.problem.own.error
     assert opened.setting == before
     assert opened.problem.data.options == names
-    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} <= {HELD}
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} <= {LOCK_NAME}
 
 
 def test_a_line_of_60_mib_is_refused(opened, wait_until):
-    drop(opened, wait_until, "line.svm", b"1 " + b"1:1 " * (15 << 20), own_data.CHUNK)
+    drop(opened, wait_until, "line.svm", b"1 " + b"1:1 " * (15 << 20), own_data.UPLOAD_CHUNK_BYTES)
     assert opened.problem.own.error.startswith("line.svm, line 1 is longer than 16,777,216 bytes")
 
 

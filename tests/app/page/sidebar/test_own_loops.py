@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,75 +9,79 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solverscope.app.loops import server
+from solverscope.app.loops.client import LoopIterate
+from solverscope.app.loops.server import IterateReceiver
 from solverscope.app.page.page import Page
 from solverscope.app.page.session import by_token
 from solverscope.app.page.sidebar import own_loops
-from solverscope.app.page.sidebar.own_loops import GONE, LET_GO, MOST, NO_PROBLEM
-from solverscope.app.runs.live import ROUND
-from solverscope.app.runs.own_loop import ENDED
-from solverscope.app.serving import loops
+from solverscope.app.page.sidebar.own_loops import MAX_LOOPS, NO_PROBLEM, PAGE_CLOSED, RUN_REMOVED
+from solverscope.app.runs.live import STYLE_PERIOD
 from solverscope.app.serving.access import Rights
-from solverscope.app.watch import Told
+from solverscope.solvers.runs.own_loop import ENDED
 from tests.app.helpers import Browser, curves
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 
 
-def sent(told: Told) -> bytes:
-    return told.head + told.w.tobytes()
+def sent(iterate: LoopIterate) -> bytes:
+    return iterate.header + iterate.w.tobytes()
 
 
 @dataclass(eq=False)
-class Wire:
+class FakeConnection:
     """A connection whose loop is the test."""
 
     size: int
     label: str = "mine"
     said: list[dict[str, Any]] = field(default_factory=list)
-    left: dict[str, Any] | None = None
-    hears: Callable[[str | bytes], None] | None = None
-    ends: Callable[[str], None] = print
+    closed: dict[str, Any] | None = None
+    receiver: IterateReceiver | None = None
+    asked: int = 0
     n: int = 0
 
     @property
-    def open_still(self) -> bool:
-        return self.left is None
+    def is_open(self) -> bool:
+        return self.closed is None
 
-    def later(self, seconds: float, act: Callable[[], object]) -> None:
+    def call_later(self, seconds: float, act: Callable[[], object]) -> None:
         pass
 
     def say(self, **said: Any) -> None:
         self.said.append(said)
 
-    def leave(self, **said: Any) -> None:
-        self.left = self.left or said
+    def ask_next(self) -> None:
+        self.asked += 1
+
+    def close(self, **reason: Any) -> None:
+        self.closed = self.closed or reason
 
     def tell(self, w: np.ndarray, objective: float | None = None) -> None:
-        self.hears(sent(Told(self.n, 0.25 * self.n, 0.5 * self.n, objective, w)))
+        self.receiver.receive(sent(LoopIterate(self.n, 0.25 * self.n, 0.5 * self.n, objective, w)))
         self.n += 1
 
 
 @pytest.fixture
-def enter(wait_until) -> Callable[..., Wire]:
-    def enter(page, label: str = "mine") -> Wire:
+def enter(wait_until) -> Callable[..., FakeConnection]:
+    def enter(page, label: str = "mine") -> FakeConnection:
         page.own_loops.receive({"action": "open"})
-        door = loops.behind(page.own_loops.token)
-        wire = Wire(door.host.admit(), label)
-        door.host.welcome(wire)
-        wait_until(lambda: (page.session.tick(), wire.said or wire.left)[1])
-        return wire
+        endpoint = server.find_by_token(page.own_loops.token)
+        connection = FakeConnection(endpoint.host.admit(), label)
+        endpoint.host.start_run(connection)
+        wait_until(lambda: (page.session.tick(), connection.said or connection.closed)[1])
+        return connection
 
     return enter
 
 
 @pytest.fixture
 def tell(wait_until) -> Callable[..., None]:
-    """Tell an iterate, and wait until it has been looked at."""
+    """Send an iterate, and wait until it has been read."""
 
-    def tell(wire: Wire, w: np.ndarray, objective: float | None = None) -> None:
-        asked = len(wire.said)
-        wire.tell(w, objective)
-        wait_until(lambda: len(wire.said) > asked)
+    def tell(connection: FakeConnection, w: np.ndarray, objective: float | None = None) -> None:
+        asked = connection.asked
+        connection.tell(w, objective)
+        wait_until(lambda: connection.asked > asked)
 
     return tell
 
@@ -99,13 +102,13 @@ def ended(page, run, wait_until) -> None:
 
 def test_the_numbers_of_a_loop_are_those_of_the_problem_at_its_weights(visit, enter, tell, wait_until):
     page = visit(**SMALL)
-    wire = enter(page)
+    connection = enter(page)
     problem = page.problem.problem
-    assert wire.said[0]["size"] == problem.size
-    assert wire.said[0]["problem"]["lam"] == problem.lam
+    assert connection.said[0]["size"] == problem.size
+    assert connection.said[0]["problem"]["lam"] == problem.lam
     told = steps(problem, 4)
     for w in told:
-        tell(wire, w, problem.at(w).objective)
+        tell(connection, w, problem.at(w).objective)
     (run,) = page.session.runs
     page.session.tick()
     for row, w in enumerate(told):
@@ -118,15 +121,15 @@ def test_the_numbers_of_a_loop_are_those_of_the_problem_at_its_weights(visit, en
     assert page.legend.rows[0]["state"] == "running"
     drawn = curves(next(iter(page.convergence.shown_figures()))[1])
     assert [len(source.data["x"]) for source in drawn if len(source.data["x"])] == [4]
-    wire.hears('{"end": ""}')
+    connection.receiver.end("")
     ended(page, run, wait_until)
     assert (run.state, run.message, len(run.trace)) == ("stopped", ENDED, 4)
 
 
 def test_a_loop_stands_beside_solvers_that_are_started_meanwhile(visit, enter, tell, wait_until):
     page = visit(**SMALL)
-    wire = enter(page)
-    tell(wire, np.zeros(wire.size))
+    connection = enter(page)
+    tell(connection, np.zeros(connection.size))
     assert page.session.state == "idle"
     assert not page.controls.run.disabled
     assert not page.controls.stop.disabled
@@ -135,116 +138,113 @@ def test_a_loop_stands_beside_solvers_that_are_started_meanwhile(visit, enter, t
     mine = next(run for run in page.session.runs if run.label == "mine")
     assert mine.alive
     assert sorted(run.label for run in page.session.runs) == ["mine", "owl-qn", "prox-qn"]
-    assert len({run.style % ROUND for run in page.session.runs}) == 3, "each in a colour of its own"
-    tell(wire, np.zeros(wire.size))
+    assert len({run.style % STYLE_PERIOD for run in page.session.runs}) == 3, "each in a colour of its own"
+    tell(connection, np.zeros(connection.size))
     assert len({run.trace.info.problem["key"] for run in page.session.runs}) == 1
 
 
 def test_stop_in_the_page_ends_it_there(visit, enter, tell, wait_until):
     page = visit(**SMALL)
-    wire = enter(page)
-    tell(wire, np.zeros(wire.size))
+    connection = enter(page)
+    tell(connection, np.zeros(connection.size))
     (run,) = page.session.runs
     page.legend.receive({"action": "stop", "key": run.style})
     ended(page, run, wait_until)
-    assert wire.left == {"stop": True}
+    assert connection.closed == {"stop": True}
     assert (run.state, len(run.trace)) == ("stopped", 1)
 
 
 def test_while_it_is_paused_nothing_is_asked_for(visit, enter, tell, wait_until):
     page = visit(**SMALL)
-    wire = enter(page)
-    tell(wire, np.zeros(wire.size))
+    connection = enter(page)
+    tell(connection, np.zeros(connection.size))
     (run,) = page.session.runs
     page.legend.receive({"action": "pause", "key": run.style})
     wait_until(lambda: run.state == "paused")
-    asked = len(wire.said)
-    wire.tell(np.zeros(wire.size))
+    asked = connection.asked
+    connection.tell(np.zeros(connection.size))
     page.session.tick()
-    assert (len(wire.said), len(run.trace)) == (asked, 1)
+    assert (connection.asked, len(run.trace)) == (asked, 1)
     page.legend.receive({"action": "resume", "key": run.style})
     wait_until(lambda: len(run.trace) == 2)
 
 
 def test_a_connection_that_breaks_makes_it_failed_and_keeps_its_trace(visit, enter, tell, wait_until):
     page = visit(**SMALL)
-    wire = enter(page)
-    tell(wire, np.zeros(wire.size))
+    connection = enter(page)
+    tell(connection, np.zeros(connection.size))
     (run,) = page.session.runs
-    wire.ends(loops.LOST)
+    connection.receiver.fail(server.LOOP_LOST)
     ended(page, run, wait_until)
-    assert (run.state, run.message, len(run.trace)) == ("failed", loops.LOST, 1)
+    assert (run.state, run.message, len(run.trace)) == ("failed", server.LOOP_LOST, 1)
     assert page.legend.rows[0]["state"] == "failed"
 
 
 def test_an_error_of_the_loop_is_the_end_of_its_run(visit, enter, tell, wait_until):
     page = visit(**SMALL)
-    wire = enter(page)
-    w = np.zeros(wire.size)
-    tell(wire, w, 2.0 * page.problem.problem.at(w).objective)
+    connection = enter(page)
+    w = np.zeros(connection.size)
+    tell(connection, w, 2.0 * page.problem.problem.at(w).objective)
     (run,) = page.session.runs
-    wire.hears(json.dumps({"end": "ZeroDivisionError: division\x1b by zero"}))
+    connection.receiver.end("ZeroDivisionError: division\x1b by zero")
     ended(page, run, wait_until)
     assert run.state == "failed"
     assert run.message.startswith("ZeroDivisionError: division  by zero; its own objective differs from the")
 
 
-def test_what_is_told_out_of_turn_is_refused(visit, enter, tell):
+def test_an_iterate_out_of_turn_is_refused(visit, enter, tell):
     page = visit(**SMALL)
-    wire = enter(page)
-    tell(wire, np.zeros(wire.size))
+    connection = enter(page)
+    tell(connection, np.zeros(connection.size))
     for message, said in (
-        (sent(Told(0, 0.0, 0.0, None, np.zeros(wire.size))), "in order"),
-        (sent(Told(1, -0.0, 0.0, None, np.zeros(wire.size + 1))), "entries"),
-        ('{"end": 1}', "a text says"),
-        ('{"end": "", "run": "x"}', "a text says"),
-        ("[" * 100_000, "a text says"),
+        (sent(LoopIterate(0, 0.0, 0.0, None, np.zeros(connection.size))), "in order"),
+        (sent(LoopIterate(1, -0.0, 0.0, None, np.zeros(connection.size + 1))), "entries"),
     ):
         with pytest.raises(ValueError, match=said):
-            wire.hears(message)
+            connection.receiver.receive(message)
     (run,) = page.session.runs
     page.legend.receive({"action": "pause", "key": run.style})
-    wire.tell(np.zeros(wire.size))
+    connection.tell(np.zeros(connection.size))
     with pytest.raises(ValueError, match="once the page has asked for it"):
-        wire.tell(np.zeros(wire.size))
+        connection.tell(np.zeros(connection.size))
 
 
 def test_what_is_no_stop_leaves_a_loop_alone(visit, enter, tell, wait_until):
     page = visit(**SMALL)
-    wire, other = enter(page), enter(page)
+    connection, other = enter(page), enter(page)
     assert [run.label for run in page.session.runs] == ["mine", "mine (2)"]
     page.session.clear()
-    wait_until(lambda: (page.session.tick(), wire.left and other.left)[1])
-    assert wire.left == other.left == {"gone": LET_GO}
+    wait_until(lambda: (page.session.tick(), connection.closed and other.closed)[1])
+    assert connection.closed == other.closed == {"gone": RUN_REMOVED}
     third = enter(page)
     browser = Browser(page.session)
     browser.away(10.0)
-    assert third.left == {"gone": GONE}, "the tab is closed"
+    assert third.closed == {"gone": PAGE_CLOSED}, "the tab is closed"
 
 
 def test_a_token_ends_with_its_page_and_opens_nothing_else_of_it(visit, enter):
     page, other = visit(**SMALL), visit(**SMALL)
     assert page.own_loops.token == "", "there is none before it is asked for"
-    wire = enter(page)
+    connection = enter(page)
     other.own_loops.receive({"action": "open"})
     token = page.own_loops.token
     assert token != other.own_loops.token
     assert other.session.runs == []
     assert token not in by_token, "it is not that of the windows of a page"
     page.close()
-    assert wire.left == {"gone": GONE}
-    assert loops.behind(token) is None
-    assert loops.behind(other.own_loops.token).host is other.own_loops
+    assert connection.closed == {"gone": PAGE_CLOSED}
+    assert server.find_by_token(token) is None
+    assert server.find_by_token(other.own_loops.token).host is other.own_loops
     other.close()
 
 
 def test_a_page_without_data_and_one_with_too_many_loops_take_none(visit, enter, monkeypatch):
     page = visit(**SMALL)
-    monkeypatch.setattr(own_loops, "MOST", 1)
+    monkeypatch.setattr(own_loops, "MAX_LOOPS", 1)
     enter(page)
     with pytest.raises(ValueError, match="The page shows 1 loops"):
         page.own_loops.admit()
-    assert MOST >= 8
+    assert MAX_LOOPS >= 8
     page.session.clear()
     page.problem.problem = None
     with pytest.raises(ValueError, match="no problem yet"):
@@ -254,8 +254,8 @@ def test_a_page_without_data_and_one_with_too_many_loops_take_none(visit, enter,
 
 def test_no_branch_and_no_command_is_offered_for_a_loop(visit, enter, tell):
     page = visit(**SMALL)
-    wire = enter(page)
-    tell(wire, np.zeros(wire.size))
+    connection = enter(page)
+    tell(connection, np.zeros(connection.size))
     page.session.tick()
     assert page.session.cursor.run is page.session.runs[0].trace
     assert page.cursor_bar.offer == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solverscope.app.page.page import Page
-from solverscope.app.runs import library
+from solverscope.app.runs import problem_cache
 from solverscope.app.stories import stories
 from solverscope.solvers import LOSSES
 from tests.app.helpers import hint
@@ -59,10 +59,10 @@ def test_a_run_that_goes_on_is_stopped_when_another_problem_is_chosen(visit, wai
 
 
 def test_a_problem_that_is_too_large_is_refused_with_what_to_change_and_is_not_made(wait_until, monkeypatch):
-    library.shelf.clear()
+    problem_cache.cache.clear()
     monkeypatch.setattr("datasets.load", lambda *how, **more: pytest.fail("it was made"))
     page = Page({"data": "synthetic-tree", "options": "n_nodes=200000,n_leaves=150000"})
-    monkeypatch.setattr(library.budget, "memory", 8 << 30)
+    monkeypatch.setattr(problem_cache.budget, "memory", 8 << 30)
     wait_until(lambda: (page.session.tick(), page.problem.error)[1])
     assert "400,000,000 weights: 2,000 features times 200,000" in page.problem.error
     assert "lower n_nodes, n_features or n_samples" in page.problem.card.object
@@ -112,7 +112,7 @@ def test_data_are_loaded_as_soon_as_the_pool_has_room(visit, wait_until, monkeyp
 
 
 def test_a_visitor_who_finds_the_pool_full_gets_the_page_all_the_same(wait_until, monkeypatch):
-    library.shelf.clear()
+    problem_cache.cache.clear()
     with monkeypatch.context() as full:
         full.setattr("solverscope.app.runs.pool.MAX_WORKERS", 0)
         page = Page(SMALL)
@@ -139,7 +139,7 @@ def test_what_cannot_be_loaded_is_not_tried_again_and_again(visit, wait_until, m
         tried.append(how)
         raise MemoryError
 
-    monkeypatch.setattr("solverscope.app.runs.library.load", load)
+    monkeypatch.setattr("solverscope.app.runs.problem_cache.load", load)
     page.problem.data.value = "digits"
     wait_until(lambda: (page.session.tick(), page.problem.error)[1])
     page.session.tick()

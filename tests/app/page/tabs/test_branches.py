@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from solverscope.app.page.tabs.branches import SAME
-from solverscope.app.runs.past import PastRun
+from solverscope.app.page.tabs.branches import SAME_SOLVER
+from solverscope.app.runs.past_run import PastRun
 from solverscope.solvers import Trace
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
@@ -35,9 +35,9 @@ def press(page, name):
 
 
 def test_a_run_goes_on_as_it_was_beside_the_old_one(raced, wait_until):
-    assert raced.cursor_bar.offer["choices"][0] == SAME
+    assert raced.cursor_bar.offer["choices"][0] == SAME_SOLVER
     assert "to iteration 5 (about" in raced.cursor_bar.offer["note"]
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
     ended(raced, wait_until)
     old, other, branch = raced.session.runs
     assert branch.label == "prox-qn from 5"
@@ -52,7 +52,7 @@ def test_a_run_goes_on_as_it_was_beside_the_old_one(raced, wait_until):
 
 def test_as_it_was_is_with_the_tolerance_that_it_had(raced, wait_until):
     raced.limits.receive({"name": "tol", "value": "1e-12"})
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
     ended(raced, wait_until)
     old, _, branch = raced.session.runs
     np.testing.assert_array_equal(branch.trace.objective, old.trace.objective[5:])
@@ -65,7 +65,7 @@ def test_what_the_list_says_of_a_solver_is_what_goes_on(raced, wait_until):
     raced.solvers.receive({"action": "set", "key": key, "name": "memory", "value": "2"})
     raced.session.tick()
     choices = raced.cursor_bar.offer["choices"]
-    assert choices[:3] == [SAME, "prox-qn, memory=2", "owl-qn"]
+    assert choices[:3] == [SAME_SOLVER, "prox-qn, memory=2", "owl-qn"]
     assert "dual-cd" not in choices, "it does not take the problem"
     assert "fista-ls" in choices, "it need not race"
     for name in choices[1:3]:
@@ -84,12 +84,12 @@ def test_what_the_list_says_of_a_solver_is_what_goes_on(raced, wait_until):
 def test_branches_of_branches_and_several_from_one_iterate_have_labels_and_styles_of_their_own(
     raced, wait_until
 ):
-    press(raced, SAME)
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
+    press(raced, SAME_SOLVER)
     ended(raced, wait_until)
     branch = raced.session.runs[2]
     raced.session.cursor.place(branch.trace, 7)
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
     ended(raced, wait_until)
     labels = [run.label for run in raced.session.runs]
     assert labels[2:] == ["prox-qn from 5", "prox-qn from 5 (2)", "prox-qn from 5 from 7"]
@@ -106,7 +106,7 @@ def test_a_paused_run_has_branches_and_stays_paused(visit, wait_until):
     wait_until(lambda: page.session.state == "paused")
     page.session.cursor.place(old.trace, 3)
     page.session.set_pace(0.0)
-    press(page, SAME)
+    press(page, SAME_SOLVER)
     branch = page.session.runs[2]
     wait_until(lambda: not branch.alive)
     assert branch.trace.iteration[0] == 3
@@ -116,7 +116,7 @@ def test_a_paused_run_has_branches_and_stays_paused(visit, wait_until):
 
 def test_a_breakpoint_at_which_the_old_run_was_held_does_not_hold_its_branch_there(raced, wait_until):
     raced.breaks.show("iteration >= 5")
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
     wait_until(lambda: not raced.session.alive)
     assert raced.session.runs[2].state == "finished"
 
@@ -124,7 +124,7 @@ def test_a_breakpoint_at_which_the_old_run_was_held_does_not_hold_its_branch_the
 def test_there_is_no_branch_before_there_is_an_iterate(visit):
     page = visit(**SMALL)
     assert page.cursor_bar.offer == {}
-    press(page, SAME)
+    press(page, SAME_SOLVER)
     assert page.session.runs == []
 
 
@@ -135,7 +135,7 @@ def test_what_is_not_offered_starts_nothing(raced):
 
 def test_a_run_that_cannot_be_replayed_is_told_in_a_sentence(raced):
     raced.session.runs[0].trace.tell(warm=True)
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
     assert len(raced.session.runs) == 2
     said = " ".join(html.unescape(alert.objects[0].object) for alert in raced.notices)
     assert "prox-qn did not start where its problem does" in said
@@ -147,7 +147,7 @@ def test_a_branch_keeps_the_problem_of_its_run_when_the_page_has_another_lambda(
     wait_until(lambda: (raced.session.tick(), raced.problem.ready)[1])
     assert raced.setting.problem.lam == 0.05
     raced.session.cursor.place(old.trace, 5)
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
     ended(raced, wait_until)
     assert raced.session.runs[2].trace.info.problem["key"] == old.trace.info.problem["key"]
 
@@ -159,7 +159,7 @@ def test_a_run_of_the_past_goes_on_once_its_problem_is_there(raced, wait_until):
     past = PastRun(SimpleNamespace(id=1, title="yesterday", alive=False), kept, 999, problem)
     raced.session.add(past)
     raced.session.cursor.place(kept, 5)
-    press(raced, SAME)
+    press(raced, SAME_SOLVER)
     ended(raced, wait_until)
     branch = raced.session.runs[-1]
     assert branch.label == "yesterday from 5"

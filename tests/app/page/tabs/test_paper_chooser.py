@@ -6,8 +6,8 @@ import pytest
 
 from solverscope.app.page.tabs.paper_chooser import PaperChooser
 from solverscope.app.papers import papers
+from solverscope.app.sweep.cell_progress import CellProgress
 from solverscope.app.sweep.spec import Spec
-from solverscope.app.sweep.watched import Watched
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_verdicts_appear_as_runs_end_and_go_where_other_runs_are_drawn(chooser, 
     chooser.paper.value = "yu2010"
     chooser.choice.value = "figure-3"
     (text,) = filled
-    runs = [Watched(cell) for cell in Spec.parse(text).cells]
+    runs = [CellProgress(cell) for cell in Spec.parse(text).cells]
     chooser.judge(text, runs)
     assert not chooser.below.visible
     for one in runs:

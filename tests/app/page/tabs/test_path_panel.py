@@ -14,14 +14,14 @@ from bokeh.models import Scatter
 from bokeh.plotting import figure
 
 from solverscope import datasets, solvers
-from solverscope.app import looks
 from solverscope.app.page.tabs import path_panel
 from solverscope.app.page.tabs.path_panel import PathPanel
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
+from solverscope.app.ui import run_styles
 from solverscope.app.views.path import lam_path
 from solverscope.solvers import Trace
-from tests.app.helpers import glyphs, stage
+from tests.app.helpers import fake_page, glyphs
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "tol": "1e-6"}
 
@@ -42,7 +42,7 @@ def panel(session, problem):
     """``panel(setting)`` is the tab of a page with this setting, watched by its session."""
 
     def make(wanted):
-        panel = PathPanel(stage(session, wanted, problem))
+        panel = PathPanel(fake_page(session, wanted, problem))
         session.watchers.append(panel)
         return panel
 
@@ -65,7 +65,7 @@ def test_every_chosen_solver_gets_a_path(session, panel, wait_until):
     results = [trace.result for trace in tab.view.traces]
     assert [result["label"] for result in results] == ["fista-ls"] * 5 + ["bcd-ls"] * 5
     assert results[4]["lam"] == pytest.approx(0.1 * results[0]["lam"])
-    assert [looks.look(trace).style for trace in tab.view.traces] == [0] * 5 + [1] * 5
+    assert [run_styles.style_of(trace).number for trace in tab.view.traces] == [0] * 5 + [1] * 5
     assert results[0]["nnz_rows"] == 0 < results[4]["nnz_rows"]
     assert tab.said.object.startswith("digits, multiclass-squared-hinge: 10 solutions in ")
     assert all(pane.object is not None for pane in tab.view.panes.values())
@@ -108,7 +108,7 @@ def test_a_full_pool_is_said_in_a_sentence(session, panel, monkeypatch):
 
 
 def test_there_is_nothing_to_press_without_a_problem(session):
-    tab = PathPanel(stage(session))
+    tab = PathPanel(fake_page(session))
     assert tab.button.disabled
     tab.press()
     assert not session.share.workers
@@ -128,7 +128,7 @@ def test_a_hidden_tab_does_nothing_but_goes_on(session, panel, wait_until, monke
 
 
 def test_weights_beyond_the_room_for_them_are_not_kept(session, panel, wait_until, monkeypatch):
-    monkeypatch.setattr(path_panel, "MOST_BYTES", 3 * 640 * 8)
+    monkeypatch.setattr(path_panel, "MAX_DRAWN_BYTES", 3 * 640 * 8)
     tab = panel(setting("fista-ls"))
     tab.press()
     finish(session, tab, wait_until)
@@ -244,7 +244,7 @@ def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawing
 
     monkeypatch.setattr(path_panel, "Tracing", arriving)
     monkeypatch.setattr(lam_path, "_plot", counted)
-    tab = PathPanel(stage(session, setting("fista-ls", "bcd-ls", "fista-cst")))
+    tab = PathPanel(fake_page(session, setting("fista-ls", "bcd-ls", "fista-cst")))
     session.watchers.append(tab)
     tab.press()
 
@@ -289,7 +289,7 @@ def test_the_plots_of_a_quick_path_on_an_own_file_end_at_the_final_data(session,
     few = solvers.make_problem(datasets.load(id), loss="logistic", penalty="l1")
     small = Recipe(id, loss="logistic", penalty="l1")
     chosen = tuple(Entrant(id, id) for id in ("fista-ls", "prox-qn", "owl-qn"))
-    tab = PathPanel(stage(session, Experiment(small, chosen, PAGE_LIMITS), few))
+    tab = PathPanel(fake_page(session, Experiment(small, chosen, PAGE_LIMITS), few))
     session.watchers.append(tab)
     tab.press()
 

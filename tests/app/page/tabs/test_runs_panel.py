@@ -9,25 +9,25 @@ from urllib.parse import parse_qsl
 import pytest
 
 from solverscope import solvers
-from solverscope.app import theme, views
+from solverscope.app import ui, views
+from solverscope.app.benchopt import results
 from solverscope.app.page.page import Page
 from solverscope.app.page.session import Session
 from solverscope.app.page.tabs.runs_panel import MOST_SHOWN, RunsPanel
-from solverscope.app.runs import benchopt
-from solverscope.app.runs.archive import Limits
+from solverscope.app.runs.archive import ArchiveLimits
 from solverscope.app.runs.history import History
 from solverscope.app.runs.live import LiveRun
-from solverscope.app.runs.past import PastRun
+from solverscope.app.runs.past_run import PastRun
 from solverscope.app.runs.pool import RunPool
 from solverscope.app.serving.access import Rights
 from solverscope.app.settings.experiment import Experiment
 from solverscope.solvers import Trace
-from tests.app.helpers import hint, stage, text
+from tests.app.helpers import fake_page, hint, text
 
 
 @pytest.fixture
 def history():
-    history = History(None, Limits(100, 1 << 28))
+    history = History(None, ArchiveLimits(100, 1 << 28))
     yield history
     history.close()
 
@@ -57,7 +57,7 @@ def enter(history, small_problem):
 @pytest.fixture
 def panel(session, wait_until):
     """A panel whose list is there; ``panel.act(action, ids)`` waits until all is answered."""
-    panel = RunsPanel(stage(session))
+    panel = RunsPanel(fake_page(session))
     session.watchers.append(panel)
 
     def settle():
@@ -178,7 +178,7 @@ def test_that_problems_differ_is_told_in_words(enter, panel, small_problem):
     told = text(panel.view)
     assert "<td>penalty</td><td>l1</td><td>elastic-net</td>" in told
     assert "<td>loss</td><td>logistic</td><td>logistic-2</td>" in told
-    assert f"<td>λ</td><td>{theme.number(small_problem.lam)}</td><td>0.5</td>" in told
+    assert f"<td>λ</td><td>{ui.number(small_problem.lam)}</td><td>0.5</td>" in told
 
 
 def test_deleted_runs_are_put_back(enter, panel):
@@ -324,7 +324,7 @@ def test_results_of_benchopt_are_opened_and_drawn_above_the_list(
         [{"iteration": k, "objective": 1.0 / (k + 1), "cpu_seconds": 0.1 * k} for k in range(4)],
         **{"label": "mine", "solver": "mine", "problem": {"dataset": "d"}},
     )
-    benchopt.write([trace], tmp_path / "a.parquet")
+    results.write([trace], tmp_path / "a.parquet")
 
     def give(name: str, content: bytes) -> None:
         panel.file.receive({"action": "begin", "name": name, "size": len(content)})
@@ -344,4 +344,4 @@ def test_results_of_benchopt_are_opened_and_drawn_above_the_list(
 
 
 def test_a_visitor_who_may_give_no_files_is_offered_none(session):
-    assert RunsPanel(stage(session, rights=Rights(own=False))).file is None
+    assert RunsPanel(fake_page(session, rights=Rights(own=False))).file is None

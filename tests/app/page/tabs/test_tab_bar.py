@@ -11,7 +11,7 @@ from solverscope.app import views
 from solverscope.app.page.tabs.tab_bar import MORE, PLUGINS, STORY, UNUSED, TabBar, used_by
 from solverscope.app.settings.recipe import Recipe
 from solverscope.app.stories import stories
-from solverscope.app.views import GROUPS, TABS, View
+from solverscope.app.views import TABS, VIEW_GROUPS, View
 
 
 @pytest.fixture
@@ -40,27 +40,27 @@ def fitting(*ids, problem=None):
 
 
 def test_every_view_stands_in_one_group_and_a_group_has_few():
-    members = [view for group in GROUPS.values() for view in group]
+    members = [view for group in VIEW_GROUPS.values() for view in group]
     assert len(members) == len(set(members)) == len(TABS)
-    assert max(map(len, GROUPS.values())) <= 5
+    assert max(map(len, VIEW_GROUPS.values())) <= 5
 
 
 def test_a_group_shows_its_views_and_what_was_chosen_there_last(bar, top, below):
-    assert tabs(top) == list(GROUPS)
-    assert tabs(below) == [view.title for view in GROUPS["Inside the solver"]]
+    assert tabs(top) == list(VIEW_GROUPS)
+    assert tabs(below) == [view.title for view in VIEW_GROUPS["Inside the solver"]]
     below.active = 2
     assert bar.chosen == "line-search"
-    top.active = list(GROUPS).index("Compare")
+    top.active = list(VIEW_GROUPS).index("Compare")
     assert bar.chosen == "summary"
-    assert tabs(below) == [view.title for view in GROUPS["Compare"]]
-    top.active = list(GROUPS).index("Inside the solver")
+    assert tabs(below) == [view.title for view in VIEW_GROUPS["Compare"]]
+    top.active = list(VIEW_GROUPS).index("Inside the solver")
     assert (bar.chosen, below.active) == ("line-search", 2)
 
 
 def test_what_has_nothing_to_show_stands_apart_with_what_it_needs(bar, top, below):
     bar.offer(fitting("fista-cst"))
-    assert tabs(top) == [*GROUPS, UNUSED]
-    top.active = len(GROUPS)
+    assert tabs(top) == [*VIEW_GROUPS, UNUSED]
+    top.active = len(VIEW_GROUPS)
     there = {item["label"]: item["tooltip"] for item in below.items}
     assert set(there) == {"Phases", "Shrinking", "Memory", "Line search", "Bundle", "Race", "Rules"}
     assert there["Bundle"].startswith("Run a bundle method")
@@ -100,7 +100,7 @@ def test_a_view_of_a_plug_in_has_a_group_of_its_own(monkeypatch):
         id, title = "mine", "Mine"
 
     monkeypatch.setitem(TABS, "mine", Mine)
-    assert tabs(TabBar().__panel__()[0]) == [*GROUPS, PLUGINS]
+    assert tabs(TabBar().__panel__()[0]) == [*VIEW_GROUPS, PLUGINS]
 
 
 def test_of_a_solver_that_does_not_tell_what_it_carries_everything_fits():
@@ -129,7 +129,7 @@ def test_a_story_opens_with_its_tabs_alone_and_more_opens_the_others(storied, to
     below.active = 1
     assert storied.chosen == "events"
     top.active = 1
-    assert tabs(top) == [STORY, *GROUPS, UNUSED]
+    assert tabs(top) == [STORY, *VIEW_GROUPS, UNUSED]
     assert tabs(top)[top.active] == "Progress"
     assert storied.chosen == views.Steps.id
     reached = {TABS[storied.chosen].title}
@@ -154,7 +154,9 @@ def test_a_view_in_two_groups_stays_in_the_one_that_was_opened(storied, top, bel
     top.active = 1
     top.active = tabs(top).index("Inside the solver")
     assert storied.chosen == "shrinking"
-    assert tabs(below) == [view.title for view in GROUPS["Inside the solver"] if view is not views.Bundle]
+    assert tabs(below) == [
+        view.title for view in VIEW_GROUPS["Inside the solver"] if view is not views.Bundle
+    ]
 
 
 def test_a_view_that_is_not_the_storys_opens_the_groups(storied, top):

@@ -9,7 +9,7 @@ from bokeh.models import Line, VArea
 from solverscope.app.views import Convergence, Sparsity
 from solverscope.app.views.base.bands import band, families
 from solverscope.app.views.base.curves import Curves
-from solverscope.app.views.bundle.cutting_planes import Bounds
+from solverscope.app.views.bundle.cutting_planes import BundleBounds
 from solverscope.solvers import Trace
 
 
@@ -90,7 +90,7 @@ def test_a_long_family_is_drawn_at_few_places():
     assert (np.diff(found["x"]) > 0).all()
 
 
-@pytest.mark.parametrize("view", [Convergence, Sparsity, Bounds])
+@pytest.mark.parametrize("view", [Convergence, Sparsity, BundleBounds])
 def test_a_plot_draws_one_line_with_a_band_in_place_of_all_runs(view):
     traces = [run(f"mine ({k})", [4.0, 2.0 + k, 1.5], pace=k) for k in (1, 2, 3)] + [run("lone", [4.0, 3.0])]
     plot = view(traces, x="cpu_seconds", scale="linear")

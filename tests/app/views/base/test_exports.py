@@ -9,7 +9,7 @@ import panel as pn
 
 from solverscope.app.views import Table
 from solverscope.app.views.base.exports import FORMS, CopyButtons, as_csv, as_latex, as_markdown
-from solverscope.app.views.compare.summary import HEADS, cells
+from solverscope.app.views.compare.summary import SUMMARY_HEADS, cells
 from solverscope.solvers import Trace
 
 ROWS = [
@@ -68,4 +68,4 @@ def test_the_summary_is_copied_with_what_is_known_at_the_end():
     assert float(rows[0]["violation"]) == 1e-7
     assert float(rows[0]["proved bound"]) == 2e-3
     assert rows[1]["violation"] == rows[1]["proved bound"] == ""
-    assert len(cells(traces[0])) == len(HEADS) == len(rows[0])
+    assert len(cells(traces[0])) == len(SUMMARY_HEADS) == len(rows[0])

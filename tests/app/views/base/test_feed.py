@@ -7,7 +7,14 @@ import pytest
 from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 
-from solverscope.app.views.base.feed import FEW, POINTS, Feed, known, positive, shaded
+from solverscope.app.views.base.feed import (
+    CURVE_POINTS,
+    MAX_POINTS_AS_NUMBERS,
+    RecordFeed,
+    known,
+    positive,
+    shaded,
+)
 from solverscope.solvers import Trace
 
 
@@ -21,7 +28,7 @@ def columns(rows):
     return {"x": known(rows["iteration"]), "y": known(rows["objective"])}
 
 
-class Counted(Feed):
+class Counted(RecordFeed):
     """A feed that counts the values it sends."""
 
     def __init__(self) -> None:
@@ -48,9 +55,11 @@ def test_only_new_rows_are_sent():
     assert list(feed.source.data["x"]) == list(range(107))
 
 
-@pytest.mark.parametrize(("count", "arrays"), [(2, 0), (FEW, 0), (FEW + 1, 2)])
+@pytest.mark.parametrize(
+    ("count", "arrays"), [(2, 0), (MAX_POINTS_AS_NUMBERS, 0), (MAX_POINTS_AS_NUMBERS + 1, 2)]
+)
 def test_a_few_points_go_in_one_message_and_many_in_arrays(count, arrays):
-    trace, feed = Trace(), Feed(("x", "y"))
+    trace, feed = Trace(), RecordFeed(("x", "y"))
     grow(trace, 5)
     feed.update(trace, columns)
     document, streamed = Document(), []
@@ -73,7 +82,7 @@ def test_a_long_run_stays_bounded_keeps_its_first_point_and_always_shows_its_new
         assert x[0] == 0
         assert x[-1] == trace.iteration[-1]
         assert np.all(np.diff(x) > 0)
-        assert len(x) <= 2 * POINTS + 60
+        assert len(x) <= 2 * CURVE_POINTS + 60
     assert feed.sent < 6 * len(trace) / 2
 
 
@@ -101,7 +110,7 @@ def test_a_changed_key_sends_the_curve_again():
 
 
 def test_other_columns_are_sent_once_for_each_key():
-    feed = Feed(("x", "y"))
+    feed = RecordFeed(("x", "y"))
     feed.replace(lambda: {"x": [1], "y": [2]}, "one")
     feed.replace(lambda: {"x": [1], "y": [3]}, "one")
     assert feed.source.data["y"] == [2]
@@ -122,7 +131,7 @@ def test_every_second_epoch_is_shaded_from_its_first_to_the_next_ones_first_row(
 
 
 def test_values_are_light_and_unknown_ones_are_nan():
-    trace, feed = Trace(), Feed(("x", "y"))
+    trace, feed = Trace(), RecordFeed(("x", "y"))
     trace.append({"iteration": 0})
     feed.update(trace, lambda rows: {"x": known(rows["iteration"]), "y": known(rows["nnz"])})
     assert feed.source.data["y"].dtype == np.float32

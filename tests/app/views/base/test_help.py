@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.app import theme, views
-from solverscope.app.views.base.help import FIGURES, LINE, Help, formula
+from solverscope.app import ui, views
+from solverscope.app.benchopt.curves import BenchoptCurves
+from solverscope.app.views.base.help import FIGURES, LINE_END, Help, formula
 from solverscope.app.views.base.view import View
 from solverscope.app.views.convergence.any_field import NUMBERS, Record
-from solverscope.app.views.path.lam_path import PLOTS
+from solverscope.app.views.path.lam_path import PATH_PLOTS
 
 #: Papers, and what numbers are of in them.
 PAPERS = r"Zhong|Blondel|Yu|Mathur and Chakrabarti|Teo|Hsieh|Dolan|Ndiaye"
@@ -23,7 +23,7 @@ NUMBERED = r"eq\. \(\d+\)|sections? [\dI]|Algorithm \d|Theorem \d|Figure \d|et a
 def kinds() -> list[type[View]]:
     """All views of the page, and those that they are made of."""
     found: dict[type[View], None] = dict.fromkeys(
-        (*views.ABOVE_TABS, *views.REPLACEMENTS, *views.TABS.values())
+        (*views.ABOVE_TABS, *views.REPLACEMENTS, *views.TABS.values(), BenchoptCurves)
     )
 
     def below(kind: type[View]) -> None:
@@ -36,30 +36,33 @@ def kinds() -> list[type[View]]:
     return [kind for kind in found if kind.__module__.startswith("solverscope.app.")]
 
 
-def helps() -> Iterator[tuple[str, Help]]:
-    yield from FIGURES.items()
-    for field in NUMBERS:
-        yield f"record of {field}", Record(field=field).explain("record")
+#: What there is a record of, by the name of its help.
+RECORDS = {f"record of {field}": field for field in NUMBERS}
+
+
+def help_of(name: str) -> Help:
+    return FIGURES[name] if name in FIGURES else Record(field=RECORDS[name]).explain("record")
 
 
 def test_the_views_tell_of_each_of_their_figures_what_it_shows_and_of_no_other(monkeypatch):
-    names: list[str] = list(PLOTS)
-    styled = theme.styled
-    for place in ("solverscope.app.theme.styled", "solverscope.app.theme.plots.styled"):
+    names: list[str] = list(PATH_PLOTS)
+    styled = ui.styled
+    for place in ("solverscope.app.ui.styled", "solverscope.app.ui.plots.styled"):
         monkeypatch.setattr(place, lambda fig, name: (names.append(name), styled(fig, name))[1])
     for kind in kinds():
         kind()
     assert set(names) == FIGURES.keys() | {"record"}, "a record tells by its field"
 
 
-@pytest.mark.parametrize(("name", "about"), [pytest.param(*pair, id=pair[0]) for pair in helps()])
-def test_it_is_two_sentences_an_equation_with_its_source_and_a_legend(name, about):
+@pytest.mark.parametrize("name", [*FIGURES, *RECORDS])
+def test_it_is_two_sentences_an_equation_with_its_source_and_a_legend(name):
+    about = help_of(name)
     assert len(re.findall(r"[.?](?= [A-Z]|$)", about.text.replace("et al. ", ""))) == 2, about.text
     assert about.title
     assert about.marks
     assert len(set(about.marks)) == len(about.marks)
     assert re.search(PAPERS, about.source) is None or re.search(NUMBERED, about.source), about.source
-    for line in about.equation.split(LINE):
+    for line in about.equation.split(LINE_END):
         text = "".join(ElementTree.fromstring(formula(line)).itertext())
         assert "\\" not in text, text
         assert "&" not in text, text
@@ -68,9 +71,7 @@ def test_it_is_two_sentences_an_equation_with_its_source_and_a_legend(name, abou
 
 
 def test_most_equations_cite_a_paper():
-    found = dict(helps())
-    cited = [name for name, about in found.items() if re.search(PAPERS, about.source)]
-    own = sorted(name for name in found.keys() - set(cited) if not name.startswith("record of"))
+    own = sorted(name for name, about in FIGURES.items() if not re.search(PAPERS, about.source))
     assert own == ["benchopt", "phases", "rule-cost"], "which are drawn from clocks alone"
 
 
@@ -86,7 +87,8 @@ def test_texts_say_that_an_epoch_keeps_the_pairs_as_the_default_does():
     epochs = [k for k, events in enumerate(trace.events) if "epoch-start" in events and k > 0]
     assert epochs
     assert any(trace.memory_pairs[k] > 0 and "memory-cleared" not in trace.events[k] for k in epochs)
-    clearing = [help.text for _, help in helps() if re.search(r"epoch.*clear|clear.*epoch", help.text)]
+    texts = [help_of(name).text for name in (*FIGURES, *RECORDS)]
+    clearing = [text for text in texts if re.search(r"epoch.*clear|clear.*epoch", text)]
     assert len(clearing) == 1
     assert "keep_pairs=false" in clearing[0]
-    assert not any("memory is cleared" in help.text for _, help in helps())
+    assert not any("memory is cleared" in text for text in texts)

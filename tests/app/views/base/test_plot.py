@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
 
+from solverscope.app.benchopt.curves import BenchoptCurves
 from solverscope.app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.app.views.base.plot import AXES, X_AXES, RunPlot, share_axis
-from solverscope.app.views.bundle.cutting_planes import Bounds
-from solverscope.app.views.compare.benchopt_curves import BenchoptCurves
+from solverscope.app.views.bundle.cutting_planes import BundleBounds
 from solverscope.app.views.compare.rule_race import Mistakes
 from solverscope.app.views.playground.playground import Heights
 from tests.app.helpers import click, curves, drawn, mark, pointer
@@ -55,7 +55,7 @@ def test_another_axis_keeps_the_figure_and_its_curves(view, traces):
     assert after == before
 
 
-@pytest.mark.parametrize("plot", [Bounds, Mistakes, Heights, BenchoptCurves], ids=lambda plot: plot.id)
+@pytest.mark.parametrize("plot", [BundleBounds, Mistakes, Heights, BenchoptCurves], ids=lambda plot: plot.id)
 def test_a_plot_that_begins_with_axes_of_its_own_takes_others(plot):
     shown = plot()
     for scale, kind in (("log", LogScale), ("linear", LinearScale), ("log", LogScale)):

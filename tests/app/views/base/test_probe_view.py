@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.app import theme, views
+from solverscope.app import ui, views
 from solverscope.app.views import TABS, Cursor, ProbeView, View
 from solverscope.app.views.base.drawn import Drawn
 from solverscope.solvers import Iterate, Probe, Trace
@@ -27,7 +27,7 @@ class Doubled(ProbeView):
 
     def build(self) -> None:
         self.shown = []
-        self._body.append(theme.html())
+        self._body.append(ui.html())
 
     def draw_seen(self, iteration: int, seen: dict[str, np.ndarray]) -> None:
         self.shown.append((iteration, float(seen["w"][0])))

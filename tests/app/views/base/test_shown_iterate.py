@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from solverscope.app import theme, views
+from solverscope.app import ui, views
 from solverscope.app.views import Cursor
 from solverscope.solvers import Trace
 from tests.app.helpers import note
@@ -78,4 +78,4 @@ def test_numbers_are_written_as_everywhere(traces):
     made = views.Convergence(traces, Cursor(run=traces[0], iteration=20, follow=False))
     move(made.cursor, 12_345)
     made.tell()
-    assert f"Showing iterate {theme.number(20)}<" in note(made)
+    assert f"Showing iterate {ui.number(20)}<" in note(made)

@@ -11,7 +11,7 @@ from solverscope import datasets, solvers
 from solverscope.app.views import Bundle, Cursor, Playground
 from solverscope.app.views.bundle import cut_section as section_module
 from solverscope.app.views.bundle.cut_section import CutSection
-from solverscope.app.views.bundle.cut_weights import LINES, first_seen, picture
+from solverscope.app.views.bundle.cut_weights import MAX_IMAGE_LINES, first_seen, picture
 from solverscope.solvers import CUTS, PLANE, Run, Stopping, Trace
 from solverscope.solvers.probes import cut_models as cuts_module
 from tests.app.helpers import curves, drawn, hint, lines, said
@@ -103,7 +103,7 @@ def test_the_minimum_of_the_model_and_the_best_point_are_marked_where_they_are()
 
 
 def test_the_curve_of_a_large_problem_is_computed_later_and_the_picture_before_stays(monkeypatch):
-    monkeypatch.setattr(section_module, "FEW", 1)
+    monkeypatch.setattr(section_module, "MAX_INLINE_WEIGHTS", 1)
     trace, waiting = run("line", "bmrm"), []
     view = CutSection([trace], at(trace, 3), along="next", later=lambda *work: waiting.append(work))
     assert not columns(view, "curve").size
@@ -120,7 +120,7 @@ def test_the_curve_of_a_large_problem_is_computed_later_and_the_picture_before_s
 
 
 def test_a_curve_that_comes_when_the_cursor_has_left_for_a_run_without_cuts_is_not_drawn(monkeypatch):
-    monkeypatch.setattr(section_module, "FEW", 1)
+    monkeypatch.setattr(section_module, "MAX_INLINE_WEIGHTS", 1)
     trace, other, waiting = run("line", "bmrm"), run("line", "subbfgs"), []
     cursor = at(trace, 3)
     view = CutSection([trace, other], cursor, along="next", later=lambda *work: waiting.append(work))
@@ -131,7 +131,7 @@ def test_a_curve_that_comes_when_the_cursor_has_left_for_a_run_without_cuts_is_n
 
 
 def test_of_many_weights_no_section_is_drawn_and_it_says_why(monkeypatch):
-    monkeypatch.setattr(cuts_module, "MOST_WEIGHTS", 1)
+    monkeypatch.setattr(cuts_module, "MAX_CUT_WEIGHTS", 1)
     trace = Run(
         toy_problem(**TOYS["line"]),
         solvers.make_solver("bmrm"),
@@ -199,7 +199,7 @@ def test_many_cuts_share_lines_with_the_largest_weight_and_many_iterations_colum
         return {"numbers": numbers, "alpha": alpha, "combined": np.zeros(numbers.size, dtype=bool)}
 
     image, width, each = picture([(k, seen(k)) for k in range(1000)])
-    assert image.shape[0] <= LINES
+    assert image.shape[0] <= MAX_IMAGE_LINES
     assert (width, each) == (4, 5)
     for column in range(image.shape[1]):
         newest = min(column * width + width - 1, 999)

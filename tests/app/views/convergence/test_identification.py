@@ -105,7 +105,7 @@ def test_until_a_run_has_converged_nothing_is_drawn():
 
 
 def test_weights_of_an_iterate_that_is_not_sparse_are_not_kept(monkeypatch):
-    monkeypatch.setattr(probe, "MOST_NONZERO", 3)
+    monkeypatch.setattr(probe, "MAX_SUPPORT_WEIGHTS", 3)
     trace = solvers.solve(problem(), solvers.make_solver("fista-cst"), max_iter=20, probes=(SUPPORT, WEIGHTS))
     kept = set(trace.probes.iterations("support"))
     for k, seen in trace.probes.entries("weights"):

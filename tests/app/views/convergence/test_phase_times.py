@@ -8,7 +8,14 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.views import Cursor, PhaseTimes
-from solverscope.app.views.convergence.phase_times import COLUMNS, MOST, TURNS, parts, sums, table
+from solverscope.app.views.convergence.phase_times import (
+    MAX_BAR_PARTS,
+    MAX_TABLE_COLUMNS,
+    TURNS,
+    parts,
+    sums,
+    table,
+)
 from solverscope.solvers import FIELDS, Trace
 from tests.app.helpers import drawn, text
 
@@ -121,12 +128,12 @@ def test_the_table_has_the_sums_and_their_shares():
 def test_of_many_epochs_the_first_have_a_column_each_and_the_rest_one():
     many = pd.DataFrame({"part": [f"epoch {k}" for k in range(20)], "seconds": 1.0, "iterations": 1})
     text = table({"run": many})
-    assert f"<th>epoch {COLUMNS - 1}</th><th>12 more</th>" in text
+    assert f"<th>epoch {MAX_TABLE_COLUMNS - 1}</th><th>12 more</th>" in text
     assert "<td>12 s · 60 %</td>" in text
 
 
 def test_a_bar_of_very_many_parts_has_them_added_up():
-    rows = [(("fine", "coarse")[k % 2], k // 2, 0.5) for k in range(2 * MOST)]
+    rows = [(("fine", "coarse")[k % 2], k // 2, 0.5) for k in range(2 * MAX_BAR_PARTS)]
     view = PhaseTimes([made(rows)])
     assert drawn(view.figure, "part").data["part"].tolist() == ["fine", "coarse"]
-    assert sums(parts(made(rows).since(None)[0]))["seconds"][0] == pytest.approx(MOST * 0.5)
+    assert sums(parts(made(rows).since(None)[0]))["seconds"][0] == pytest.approx(MAX_BAR_PARTS * 0.5)

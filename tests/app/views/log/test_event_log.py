@@ -7,7 +7,7 @@ import pytest
 
 from solverscope.app.views import Cursor, EventLog
 from solverscope.app.views.base.run_events import FAILED_SEARCH, MANY_TRIALS, TROUBLE, run_events
-from solverscope.app.views.log.event_log import MOST, EventList
+from solverscope.app.views.log.event_log import MAX_EVENTS, EventList
 from solverscope.solvers import Trace
 from tests.app.helpers import text
 
@@ -82,11 +82,11 @@ def test_the_list_grows_with_its_run_and_keeps_the_newest():
     view = EventLog(run)
     (shown,) = pn.panel(view).select(EventList)
     assert not view.has_content()
-    for k in range(MOST + 20):
+    for k in range(MAX_EVENTS + 20):
         run.append({"iteration": k, "objective": 1.0, "events": ("kink",)})
     view.update()
-    assert [shown.entries[0][0], shown.entries[-1][0]] == [20, MOST + 19]
-    assert f"the newest {MOST} of" in text(view)
+    assert [shown.entries[0][0], shown.entries[-1][0]] == [20, MAX_EVENTS + 19]
+    assert f"the newest {MAX_EVENTS} of" in text(view)
 
 
 def test_a_change_of_lambda_is_told_and_f_that_goes_up_with_it_is_no_event():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from bokeh.models import CustomJSHover
 from bokeh.plotting import figure
 
 from solverscope import datasets, solvers
-from solverscope.app import views
+from solverscope.app import ui, views
 from solverscope.app.views.model.learned_model import listed, predictions
-from solverscope.app.views.model.model_figures import Pictures, Transitions
+from solverscope.app.views.model.model_figures import Pictures, TransitionFigure
 from solverscope.datasets.names import LazyNames, pair, with_products
 from solverscope.solvers import LEARNED, Names
 from tests.app.helpers import drawn, figures, in_sight, text
@@ -62,7 +64,7 @@ def test_it_shows_what_the_data_have_to_show(id, lam, options, parts):
 
 
 def test_begin_and_end_states_are_two_rows_behind_those_of_the_labels():
-    transitions = Transitions("transitions")
+    transitions = TransitionFigure("transitions")
     transitions.show(np.arange(15.0).reshape(5, 3), ["a", "b", "c"])
     texts = [axis.major_label_overrides for axis in (*transitions.figure.xaxis, *transitions.figure.yaxis)]
     assert [list(one.values()) for one in texts] == [["a", "b", "c"], ["a", "b", "c", "begin", "end"]]
@@ -125,6 +127,33 @@ def test_wrong_labels_are_marked_and_the_true_ones_said():
     assert wrong.count('class="wrong"') == 6
     assert wrong.count("truth: ") == 6
     assert '<p class="note">First examples of the test part' in text(view)
+
+
+def test_numeric_targets_are_shown_as_numbers_next_to_their_predictions():
+    view, problem = model("diabetes", 0.02)
+    examples, shown_text = problem.examples(), text(view)
+    assert shown(view) == ["features", "examples"]
+    assert "above zero (blue) and below (orange), by target." in shown_text
+    assert not re.search("right|label|truth|not progression", shown_text)
+    guesses = examples.rows @ view.chosen.w
+    for guess, truth in zip(guesses, examples.loss.labels, strict=True):
+        assert f"progression: predicted {ui.number(guess, 3)}, is {ui.number(truth, 3)}<" in shown_text
+
+
+def test_several_numeric_targets_are_named_the_first_three_of_them():
+    data = datasets.load("synthetic-regression", n_targets=5, n_samples=40, n_features=10)
+    problem = solvers.make_problem(data, loss="multitask-squared", penalty="l1-l2", lam=0.1)
+    run = solvers.Run(
+        problem,
+        solvers.make_solver("fista-ls"),
+        stopping=solvers.Stopping(max_iter=5),
+        probes=(LEARNED,),
+    )
+    said = text(views.Model(run.execute()))
+    truth = problem.examples().loss.labels.reshape(6, 5)
+    assert f", is {ui.number(truth[5, 2], 3)}<" in said
+    assert said.count("y3: predicted") == said.count("and 2 more targets") == 6
+    assert "y4: predicted" not in said
 
 
 def test_it_goes_with_the_cursor():

@@ -12,11 +12,12 @@ from bokeh.io.doc import patch_curdoc
 from bokeh.models import SaveTool
 
 from solverscope import datasets, solvers
-from solverscope.app import looks, theme
-from solverscope.app.menu import Menu
+from solverscope.app import ui
+from solverscope.app.ui import run_styles
+from solverscope.app.ui.menu import Menu
 from solverscope.app.views import Path
 from solverscope.app.views.path.lam_path import grouped, table
-from solverscope.app.views.path.path_plots import PLOTS, TRACED
+from solverscope.app.views.path.path_plots import PATH_PLOTS, TRACED
 from solverscope.solvers import Names, Trace
 
 
@@ -57,7 +58,7 @@ def path():
 
 def figures(*paths):
     """All plots, with the weights of the first path."""
-    return [plot(name, paths, paths[0], "members_half") for name, plot in PLOTS.items()]
+    return [plot(name, paths, paths[0], "members_half") for name, plot in PATH_PLOTS.items()]
 
 
 def curves(figure, glyph):
@@ -70,15 +71,15 @@ def test_runs_of_one_label_and_objective_make_a_path(path):
     paths = grouped([*path, *other])
     assert [len(p.traces) for p in paths] == [3, 1, 1]
     assert [p.label for p in paths] == ["a, multiclass-logistic", "b", "a, multiclass-squared-hinge"]
-    assert [p.color for p in paths] == list(theme.COLORS[:3])
+    assert [p.color for p in paths] == list(ui.COLORS[:3])
     (alone,) = grouped(path)
     assert alone.label == "a"
 
 
 def test_a_path_has_the_style_of_its_run(path):
     for trace in path:
-        looks.give(trace, 3)
-    assert grouped(path)[0].color == theme.COLORS[3]
+        run_styles.set_style(trace, 3)
+    assert grouped(path)[0].color == ui.COLORS[3]
 
 
 def test_rows_are_drawn_by_their_norms_largest_first(path):
@@ -132,7 +133,7 @@ def test_the_plots_show_what_the_results_say(path):
         assert one.x_range.start > one.x_range.end, "λ falls to the right"
     tools = [tool for one in (accuracy, rows, nnz, seconds, members) for tool in one.toolbar.tools]
     saved = [tool.filename for tool in tools if isinstance(tool, SaveTool)]
-    assert saved == list(PLOTS)
+    assert saved == list(PATH_PLOTS)
 
 
 def test_without_a_test_part_the_training_part_is_drawn(path):
@@ -199,17 +200,17 @@ def test_plots_are_made_once_for_the_same_runs_and_off_the_page_if_told_to(path)
     asked = []
     view = Path(path[:2], later=lambda work, then: asked.append((work, then)))
     view.update()
-    assert len(asked) == len(PLOTS)
+    assert len(asked) == len(PATH_PLOTS)
     view.show(path)
-    assert len(asked) == len(PLOTS), "a second drawing waits for the first"
+    assert len(asked) == len(PATH_PLOTS), "a second drawing waits for the first"
     for work, then in list(asked):
         then(work(lambda: None))
     assert all(pane.object is not None for pane in view.panes.values())
-    assert len(asked) == 2 * len(PLOTS), "what came in meanwhile is drawn next"
-    for _, then in asked[len(PLOTS) :]:
+    assert len(asked) == 2 * len(PATH_PLOTS), "what came in meanwhile is drawn next"
+    for _, then in asked[len(PATH_PLOTS) :]:
         then(None)
     view.update()
-    assert len(asked) == 2 * len(PLOTS), "what failed is not tried again"
+    assert len(asked) == 2 * len(PATH_PLOTS), "what failed is not tried again"
 
 
 def test_a_hidden_view_makes_no_plots(path):
@@ -219,7 +220,7 @@ def test_a_hidden_view_makes_no_plots(path):
     assert not asked
     assert view.table.rows == []
     view.visible = True
-    assert len(asked) == len(PLOTS)
+    assert len(asked) == len(PATH_PLOTS)
 
 
 def test_the_weights_of_each_path_can_be_looked_at(path):

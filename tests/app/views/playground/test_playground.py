@@ -13,7 +13,7 @@ from bokeh.events import RangesUpdate
 from solverscope import datasets, solvers
 from solverscope.app.views import Cursor, Playground
 from solverscope.app.views.playground.playground_landscape import Landscape, Window
-from solverscope.app.views.playground.playground_marks import Marks
+from solverscope.app.views.playground.playground_marks import PlaneMarks
 from solverscope.solvers import PLANE, Iterate, Run, Stopping, Trace
 from tests.app.helpers import click, curves, happen, said, text
 from tests.solvers.helpers import toy_problem
@@ -99,7 +99,7 @@ def test_all_runs_are_drawn_up_to_the_cursor():
 def test_a_solver_that_gives_its_weights_alone_has_a_trajectory_and_no_direction():
     @dataclass(frozen=True)
     class Circling(solvers.Solver):
-        id, name, summary, needs = "circling", "Circling", "goes round", solvers.Trait.SLOPES
+        id, name, summary, needs = "circling", "Circling", "goes round", solvers.Trait.DIRECTIONAL_DERIVATIVE
 
         def iterate(self, problem, w0=None):
             for k in range(8):
@@ -144,7 +144,7 @@ def test_the_arrows_are_the_subgradients_and_the_direction_of_the_solver(toy, la
     slope = toy_problem(toy).line(toy_problem(toy).at(w), p).slope()
     falls = "falls" if slope < 0 else "rises"
     assert f"along it f {falls}, with slope" in said(view)
-    assert Marks(seen, toy_problem(toy)).slope == pytest.approx(slope, rel=1e-9)
+    assert PlaneMarks(seen, toy_problem(toy)).slope == pytest.approx(slope, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from solverscope.app.views import Memory
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.solvers import MEMORY, Iterate, Trace
-from solverscope.solvers.parts.memory import PairMemory
+from solverscope.solvers.curvature.memory import PairMemory
 from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import curves, drawn, figures, in_sight, lines, said
 

@@ -9,8 +9,8 @@ from solverscope import datasets, solvers
 from solverscope.app.views import LineSearch
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.solvers import LINE, Iterate
-from solverscope.solvers.parts.linesearch import Search
 from solverscope.solvers.probes.probe import ProbeStore
+from solverscope.solvers.search.outcome import SearchLog
 from tests.app.helpers import said
 from tests.solvers.helpers import searched
 
@@ -23,7 +23,7 @@ def hinge() -> solvers.Problem:
 def test_where_f_does_not_fall_no_rule_has_a_step(hinge):
     w = np.zeros(hinge.size)
     d = hinge.at(w).gradient()
-    search = Search(hinge.at(w).objective, d, active=hinge.design.working_set())
+    search = SearchLog(hinge.at(w).objective, d, active=hinge.design.working_set())
     search.segment = 0.0, 0.0
 
     view = shown(hinge, LINE.take(Iterate(4, w=w, step=0.0, live={"line": search})))

@@ -8,11 +8,11 @@ from weakref import ref
 
 import numpy as np
 import panel as pn
-import panel_material_ui as pmui
 import pytest
 
 from solverscope import datasets, solvers
-from solverscope.app import theme
+from solverscope.app import ui
+from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views import LineSearch
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.app.views.search import line_search as module
@@ -193,7 +193,7 @@ def test_other_parameters_accept_the_step_that_a_search_of_ones_own_accepts(prob
         view.param.update(sigma=sigma, beta=beta)
         t, tried = backtracked(lambda t: problem.at(w + t * d).objective, f, promised, sigma, beta)
         assert at(view, "by_armijo")["t"] == pytest.approx(t)
-        assert f"accepts t = {theme.number(t)} after {tried} trial" in said(view)
+        assert f"accepts t = {ui.number(t)} after {tried} trial" in said(view)
         rule = at(view, "rule")
         np.testing.assert_allclose(rule["phi"], sigma * promised * rule["t"], rtol=1e-12)
         steps.add(round(t, 12))
@@ -298,7 +298,7 @@ class Later:
 
 
 def test_what_takes_long_is_computed_later_and_the_trials_are_there_at_once(observed, monkeypatch):
-    monkeypatch.setattr(module, "MOMENT", 0.0)
+    monkeypatch.setattr(module, "AT_ONCE_SECONDS", 0.0)
     later = Later()
     view = lab(observed, 7, later=later)
     assert len(later.asked) == 1
@@ -318,7 +318,7 @@ def test_what_takes_long_is_computed_later_and_the_trials_are_there_at_once(obse
 
 
 def test_once_it_is_known_to_be_quick_it_is_computed_at_once(observed, monkeypatch):
-    monkeypatch.setattr(module, "MOMENT", 100.0)
+    monkeypatch.setattr(module, "AT_ONCE_SECONDS", 100.0)
     later = Later()
     view = lab(observed, 7, later=later)
     later.answer()
@@ -331,7 +331,7 @@ def test_once_it_is_known_to_be_quick_it_is_computed_at_once(observed, monkeypat
 
 
 def test_while_the_cursor_follows_a_run_a_picture_stays_until_the_next_is_complete(observed, monkeypatch):
-    monkeypatch.setattr(module, "MOMENT", 0.0)
+    monkeypatch.setattr(module, "AT_ONCE_SECONDS", 0.0)
     later = Later()
     view = LineSearch(observed, Cursor(run=observed, iteration=7), later=later)
     k = view.cursor.iteration

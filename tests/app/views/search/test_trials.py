@@ -35,7 +35,7 @@ def test_a_click_moves_the_cursor_to_the_nearest_search():
 
 
 def test_of_a_long_run_each_bar_is_the_longest_of_several_searches(monkeypatch):
-    monkeypatch.setattr(module, "BARS", 10)
+    monkeypatch.setattr(module, "MOST_BARS", 10)
     trials = np.ones(103, dtype=int)
     trials[37] = 9
     made = bars(np.arange(103), trials)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views import Shrinking
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.app.views.base.run_events import returns
-from solverscope.app.views.base.states import NONZERO, OUT, PROVED, RETURNED, SHRUNK, states
+from solverscope.app.views.base.states import NONZERO, OUTSIDE_STATES, PROVED, RETURNED, SHRUNK, states
 from solverscope.app.views.shrinking.why_it_left import WhyLeft, block_states
 from solverscope.app.views.shrinking.why_it_left import tests as course_of
 from solverscope.solvers import ACTIVE, SHRINKING, Trace
-from solverscope.solvers.parts.rules import RULES
+from solverscope.solvers.working_sets.rules import RULES
 from tests.app.helpers import drawn, figures, said, text
 from tests.solvers.helpers import multiclass
 from tests.solvers.methods.test_working_sets import correlated
@@ -48,16 +48,16 @@ def test_what_is_proved_has_another_colour_than_what_is_guessed_and_stays_out(ru
     before = np.zeros(everyone.size, dtype=bool)
     for k in trace.iteration.tolist():
         codes = states(trace, k, everyone)
-        assert np.count_nonzero(~np.isin(codes, OUT)) == trace.working_set[k]
+        assert np.count_nonzero(~np.isin(codes, OUTSIDE_STATES)) == trace.working_set[k]
         proved = codes == PROVED
         assert not (before & ~proved).any(), "never back"
         before = proved
-    assert before.any() == RULES[rule].spheres
+    assert before.any() == RULES[rule].needs_safe_ball
     assert not trace.w[before].any()
     guessed = any((states(trace, k, everyone) == SHRUNK).any() for k in trace.iteration.tolist())
     assert guessed == (rule != "gap-safe")
     view = at(trace)
-    assert ("never back" in text(view.map)) == RULES[rule].spheres
+    assert ("never back" in text(view.map)) == RULES[rule].needs_safe_ball
 
 
 def test_the_map_paints_what_is_proved_and_the_hover_names_it():
@@ -76,7 +76,7 @@ def test_wrong_guesses_are_counted_up_to_the_cursor(rule):
     assert (back.sum() > 0) == (rule != "gap-safe")
     for row in (0, len(trace) // 2, len(trace) - 1):
         count = int(back[: row + 1].sum())
-        wrong = "1 wrong guess" if count == 1 else f"{theme.number(count)} wrong guesses"
+        wrong = "1 wrong guess" if count == 1 else f"{ui.number(count)} wrong guesses"
         assert f"{wrong} so far" in text(at(trace, row).map)
 
 
@@ -116,7 +116,7 @@ def test_why_it_left_writes_the_inequality_of_a_proof_with_its_numbers(penalty):
         assert np.all(course["farthest"][:left] >= course["l1"][:left] * (1.0 - 1e-6)), "not before"
         view = WhyLeft(trace, Cursor(run=trace, iteration=0, follow=False), weight=weight)
         numbers = (course[name][left] for name in ("centre", "reach", "farthest", "l1"))
-        centre, reach, farthest, l1 = map(theme.number, numbers)
+        centre, reach, farthest, l1 = map(ui.number, numbers)
         bar = "|" if width == 1 else "‖"
         told = f"{bar}xⱼᵀθ{bar} + r‖xⱼ‖ = {centre} + {reach} = {farthest} &lt; λ = {l1}"
         assert told in text(view)
@@ -128,7 +128,8 @@ def test_a_weight_leaves_by_a_guess_exactly_below_the_bound_that_is_told(rule):
     trace = run(rule)
     bounds = []
     for k, seen in trace.probes.entries("shrinking"):
-        codes, g, bound = block_states(trace, k, seen), seen["gradient"], float(seen["bound"])
+        codes, g = block_states(trace, k, seen), np.abs(seen["gradient"])
+        bound = float(seen["bound"])
         if np.isnan(bound):
             assert rule == "growing-dual", "which goes by the distance"
             continue
@@ -181,7 +182,7 @@ def test_rows_leave_together_and_are_zero_together():
         weights = 3 * seen["members"][:, None] + np.arange(3)
         each = states(trace, k, weights.ravel()).reshape(-1, 3)
         assert (np.isin(each, (NONZERO, RETURNED)).any(axis=1) == (codes == NONZERO)).all()
-        assert (np.isin(each, OUT).all(axis=1) == (codes == SHRUNK)).all()
+        assert (np.isin(each, OUTSIDE_STATES).all(axis=1) == (codes == SHRUNK)).all()
 
 
 def test_weights_of_a_row_share_its_test():

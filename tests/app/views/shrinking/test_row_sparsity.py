@@ -7,8 +7,8 @@ import pytest
 
 from solverscope.app.views import RowSparsity
 from solverscope.app.views.base.cursor import Cursor
-from solverscope.app.views.shrinking.row_moves import Moves
-from solverscope.app.views.shrinking.row_sparsity import FAINT, RowShare
+from solverscope.app.views.shrinking.row_moves import RowMoves
+from solverscope.app.views.shrinking.row_sparsity import MIN_SHADE, RowShare
 from solverscope.solvers import Iterate, Names, Probe, Trace
 from solverscope.solvers.probes.probe import ProbeStore
 from tests.app.helpers import curves, drawn, in_sight, mark, said
@@ -76,17 +76,17 @@ def test_features_in_use_are_per_cent_of_all(words):
 
 
 def test_who_came_in_and_went_out_since_the_iterate_before_and_since_the_start(words):
-    assert [*vars(Moves(words, 0)).values()] == [None, [], [], [], []]
-    assert [*vars(Moves(words, 1)).values()] == [0, [0, 2, 1, 5], [], [0, 2, 1, 5], []]
-    assert [*vars(Moves(words, 2)).values()] == [1, [3], [5], [1, 0, 2, 3], [5]]
-    assert [*vars(Moves(words, 3)).values()] == [2, [], [2, 3], [1, 0], [2, 3, 5]]
+    assert [*vars(RowMoves(words, 0)).values()] == [None, [], [], [], []]
+    assert [*vars(RowMoves(words, 1)).values()] == [0, [0, 2, 1, 5], [], [0, 2, 1, 5], []]
+    assert [*vars(RowMoves(words, 2)).values()] == [1, [3], [5], [1, 0, 2, 3], [5]]
+    assert [*vars(RowMoves(words, 3)).values()] == [2, [], [2, 3], [1, 0], [2, 3, 5]]
 
 
 def test_features_whose_norms_were_too_small_to_be_kept_are_counted_and_come_last(words):
     _, found = words.probes.last("rows", 1)
     for name in ("rows", "norms"):
         found[name] = found[name][:1]
-    assert Moves(words, 1).entered == [0, 1, 2, 5]
+    assert RowMoves(words, 1).entered == [0, 1, 2, 5]
 
 
 def test_the_features_are_named_and_cannot_become_part_of_the_page(words):
@@ -107,7 +107,7 @@ def test_w_is_drawn_with_its_rows_in_falling_order_of_their_norms(words):
     image = data["image"][0]
     np.testing.assert_array_equal(np.sign(image), np.sign(data["weight"][0]))
     assert image.max() == 1.0
-    assert np.abs(image[image != 0]).min() > FAINT
+    assert np.abs(image[image != 0]).min() > MIN_SHADE
     assert data["dh"] == [4]
     assert drawn(view.patterns, "top").data["top"] == [4], "the most rows the run had"
 

@@ -7,16 +7,16 @@ import pytest
 from bokeh.models import Image
 
 from solverscope import solvers
-from solverscope.app import theme
+from solverscope.app import ui
 from solverscope.app.views import Shrinking
 from solverscope.app.views.base.cursor import Cursor
 from solverscope.app.views.base.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
-from solverscope.app.views.shrinking.shrinking import GROUPS
-from solverscope.app.views.shrinking.working_set_map import LINES, WorkingSetMap, edges_of
+from solverscope.app.views.shrinking.shrinking import HISTOGRAM_GROUPS
+from solverscope.app.views.shrinking.working_set_map import MAX_PIXEL_LINES, WorkingSetMap, edges_of
 from solverscope.solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
-from solverscope.solvers.methods.prox_qn import ShrinkTest
+from solverscope.solvers.linalg.working_set import WorkingSet
 from solverscope.solvers.probes.probe import ProbeStore
-from solverscope.solvers.problems.products.working_set import WorkingSet
+from solverscope.solvers.working_sets.screening import ShrinkTest
 from tests.app.helpers import click, drawn, figures, glyphs, in_sight, lines, said, text
 from tests.solvers.helpers import binary, multiclass
 
@@ -191,7 +191,7 @@ def test_a_huge_problem_is_mapped_without_a_vector_of_its_length():
 
 
 def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace, monkeypatch):
-    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.LINES", 2)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.MAX_PIXEL_LINES", 2)
     view = at(trace, 4).map
     assert picture(view).shape[0] == 2
     assert RETURNED in picture(view)[:, 4]
@@ -199,14 +199,14 @@ def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace
 
 
 def test_a_click_on_a_group_picks_a_weight_of_the_colour_that_was_clicked(trace, monkeypatch):
-    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.LINES", 1)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.MAX_PIXEL_LINES", 1)
     view = at(trace, 4)
     click(view.map.figure, 4.5, 0.5)
     assert view.why.weight == 5, "painted as back, and it is the one that came back"
 
 
 def test_those_that_came_back_are_shown_whatever_the_sample(trace, monkeypatch):
-    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.SAMPLED", 1)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.MAX_MAPPED_WEIGHTS", 1)
     view = at(trace, 4).map
     assert 5 in shown(view)
     texts = view.figure.yaxis[0].major_label_overrides
@@ -219,8 +219,8 @@ def test_lines_are_single_at_the_bottom_and_share_all_weights(count):
     sizes = np.diff(edges)
     assert edges[0] == 0
     assert edges[-1] == count
-    assert len(sizes) <= LINES
-    assert count <= LINES or len(sizes) > 0.9 * LINES
+    assert len(sizes) <= MAX_PIXEL_LINES
+    assert count <= MAX_PIXEL_LINES or len(sizes) > 0.9 * MAX_PIXEL_LINES
     assert (sizes > 0).all()
     assert (np.diff(np.log(edges[edges > 40])) < 0.06).all(), "no group is much thicker than its neighbours"
     assert (sizes[:20] == 1).all()
@@ -239,7 +239,7 @@ def test_the_threshold_stands_at_lambda_minus_m_over_n(trace):
 def test_bars_left_of_the_threshold_are_those_who_go(trace):
     view = at(trace, 2)
     bars = drawn(figures(view)["shrinking-test"], "top").data
-    own = {code: bars["color"] == color for code, _, color in GROUPS}
+    own = {code: bars["color"] == color for code, _, color in HISTOGRAM_GROUPS}
     counts = {code: bars["top"][some].sum() for code, some in own.items()}
     assert counts == {SHRUNK: 2, ZERO: 1, NONZERO: 2}
     assert bars["right"][own[SHRUNK]].max() <= STORY[2][4]
@@ -342,7 +342,7 @@ def test_rows_of_the_map_are_named_by_their_first_weight(trace, monkeypatch):
     view = at(trace, 4).map
     assert named(view) == ["abcdefgh"[j] for j in weights]
     assert drawn(view.figure, "names").data["until"] == [4]
-    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.LINES", 2)
+    monkeypatch.setattr("solverscope.app.views.shrinking.working_set_map.MAX_PIXEL_LINES", 2)
     assert named(at(trace, 4).map) == ["abcdefgh"[weights[0]], f"{'abcdefgh'[weights[1]]} and 2 more"]
 
 
@@ -395,7 +395,7 @@ def test_a_growing_working_set_is_patched_and_laid_out_anew_as_it_doubles(chain_
         next(steps)
     view.update()
     assert picture(view.map).shape[1] == 128
-    assert f"{theme.number(used(run.trace).size)} of " in text(view.map)
+    assert f"{ui.number(used(run.trace).size)} of " in text(view.map)
     steps.close()
 
 
@@ -437,7 +437,7 @@ def test_the_map_of_dual_variables_speaks_of_samples_and_bounds(trace):
     assert figure.yaxis[0].axis_label.startswith("dual variables used")
     assert words() == "dual variable"
     assert "inside its bounds" in text(view.map)
-    assert f"of {theme.number(900)} dual variables" in text(view.map)
+    assert f"of {ui.number(900)} dual variables" in text(view.map)
     assert all(name.startswith("sample ") and ", " in name for name in named(view.map))
     assert [plot.name for plot in in_sight(view)] == ["working-set"]
 

@@ -9,7 +9,7 @@ from bokeh.models import Rect
 from bokeh.plotting import figure
 
 from solverscope.app.views import Sweep
-from solverscope.app.views.sweep.sweep_figures import Chosen, Outcome, over_lam, profiles
+from solverscope.app.views.sweep.sweep_figures import CellOutcome, Chosen, over_lam, profiles
 from tests.app.helpers import click, drawn, figures, glyphs, text
 
 #: Seconds to the gap of two solvers on three problems; None: not reached.
@@ -25,7 +25,7 @@ SECONDS = {
 
 def outcome(label, lam, seconds, **more):
     given = {"nnz": int(10 / lam), "metric": 1.0 - lam / 10, "metric_name": "accuracy", "state": "converged"}
-    return Outcome(
+    return CellOutcome(
         f"{label}{lam}", "digits", f"digits · λ {lam:g}", lam, label, **(given | {"seconds": seconds} | more)
     )
 
@@ -100,7 +100,9 @@ def test_heat_map_has_a_cell_for_each_run_and_a_click_opens_it(outcomes):
 
 def test_curves_are_drawn_for_the_data_that_are_chosen(outcomes):
     others = [outcome("a", 1.0, 3.0, nnz=7)]
-    others = [Outcome(**{**vars(one), "data": "news", "problem": "news · λ 1", "key": "n"}) for one in others]
+    others = [
+        CellOutcome(**{**vars(one), "data": "news", "problem": "news · λ 1", "key": "n"}) for one in others
+    ]
     view = Sweep(outcomes=lambda gap: outcomes + others)
     assert view.data.options == ["digits", "news"]
     assert view.times.points.data["y"] == [1.0, 8.0, 2.0, 2.0, 4.0]
@@ -117,7 +119,7 @@ def test_nothing_is_drawn_again_for_the_same_outcomes(outcomes):
 
 
 def test_the_lam_that_is_chosen_has_a_ring_and_a_sentence(outcomes):
-    pooled = [Outcome(**{**vars(one), "pool": "digits"}) for one in outcomes]
+    pooled = [CellOutcome(**{**vars(one), "pool": "digits"}) for one in outcomes]
     chosen = []
     view = Sweep(outcomes=lambda gap: pooled, choices=lambda: chosen)
     assert not view.held_out.visible, "nothing was to be chosen"

@@ -11,14 +11,14 @@ import pytest
 from bokeh.models import ColumnDataSource
 
 from solverscope import solvers
-from solverscope.app import theme
-from solverscope.app.menu import LineMenu
+from solverscope.app import ui
+from solverscope.app.ui.menu import LineMenu
 from solverscope.app.views import Cursor, Trajectories
 from solverscope.app.views.trajectories import trajectory_lines
 from solverscope.app.views.trajectories import weight_trajectories as module
 from solverscope.app.views.trajectories.trajectory_clusters import COLORED, Grouping
-from solverscope.app.views.trajectories.trajectory_history import ROWS, History
-from solverscope.app.views.trajectories.trajectory_lines import COLORS
+from solverscope.app.views.trajectories.trajectory_history import MAX_DRAWN_ITERATES, WeightHistory
+from solverscope.app.views.trajectories.trajectory_lines import CLUSTER_COLORS
 from solverscope.datasets.names import LazyNames
 from solverscope.solvers import TRAJECTORIES, Iterate, Names, Trace
 from solverscope.solvers.probes import trajectories as followed
@@ -134,14 +134,14 @@ def test_pieces_make_the_same_lines_as_the_whole():
 def test_of_a_long_run_so_many_iterates_are_drawn_and_the_newest():
     run = Made().go(groups(2))
     view = Trajectories([run.trace])
-    for k in range(2, 4 * ROWS, 7):
+    for k in range(2, 4 * MAX_DRAWN_ITERATES, 7):
         run.go(groups(k + 7)[k:])
         view.update()
         history = view.history
-        assert len(history) <= ROWS
+        assert len(history) <= MAX_DRAWN_ITERATES
         assert history.iterations[0] == 0
         assert history.iterations[-1] == run.trace.last["iteration"]
-    assert len(history) > ROWS // 3
+    assert len(history) > MAX_DRAWN_ITERATES // 3
 
 
 def test_500_trajectories_of_300_iterates_stream_in_less_than_3_megabytes_a_second(monkeypatch):
@@ -201,7 +201,7 @@ def test_colours_stay_with_the_weights_when_clusters_are_found_anew():
     np.testing.assert_array_equal(view.grouping.slots, before)
     alone = Made().go(path).at(9, clusters=3)
     np.testing.assert_array_equal(alone.grouping.slots, before, err_msg="whatever was looked at before")
-    assert set(COLORS).isdisjoint(theme.COLORS), "runs have theirs"
+    assert set(CLUSTER_COLORS).isdisjoint(ui.COLORS), "runs have theirs"
 
 
 def test_eight_clusters_have_a_colour_and_all_others_share_grey():
@@ -267,7 +267,7 @@ def test_a_weight_that_goes_over_to_another_cluster_is_marked_where_it_does_and_
 
 def test_crossovers_of_the_solvers_own_clusters_do_not_depend_on_their_numbers():
     labels = [[0, 0, 0, 1, 1, 1], [5, 5, 5, 2, 2, 2], [0, 0, 1, 1, 1, 1]]
-    history = History(Made().go(groups(3), labels).trace.probes.entries("trajectories"), np.arange(6))
+    history = WeightHistory(Made().go(groups(3), labels).trace.probes.entries("trajectories"), np.arange(6))
     moved = Grouping.of(history.values[2], history.values[2], history.labels[2], "own", 2).crossovers(history)
     assert not moved[1].any()
     assert np.flatnonzero(moved[2]).tolist() == [2]
@@ -314,7 +314,7 @@ def test_pixels_are_called_by_names_with_a_comma_and_have_pictures():
 
 
 def test_a_weight_that_is_not_followed_is_said_to_be_none_of_the_sample(monkeypatch):
-    for name, value in {"MOST": 4, "RANDOM": 2, "LARGEST": 1}.items():
+    for name, value in {"MOST": 4, "RANDOM": 2, "MAX_SEARCHED_WEIGHTS": 1}.items():
         monkeypatch.setattr(followed, name, value)
     run = Made().go(groups())
     members = run.trace.probes.last("trajectories", 9)[1]["members"].tolist()
@@ -325,7 +325,7 @@ def test_a_weight_that_is_not_followed_is_said_to_be_none_of_the_sample(monkeypa
 
 
 def test_a_trajectory_begins_where_its_weight_was_first_followed(monkeypatch):
-    for name, value in {"MOST": 5, "RANDOM": 1, "LARGEST": 1}.items():
+    for name, value in {"MOST": 5, "RANDOM": 1, "MAX_SEARCHED_WEIGHTS": 1}.items():
         monkeypatch.setattr(followed, name, value)
     path = np.zeros((12, 6))
     path[1:, 0], path[5:, 4] = 1.0, 9.0

@@ -1,0 +1,111 @@
+"""Our data sets, objectives and solvers as classes of benchopt, which exported benchmarks inherit.
+
+Import it with benchopt installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+# installed wherever this is imported
+from benchopt import BaseDataset, BaseObjective, BaseSolver  # pyright: ignore[reportMissingImports]
+
+from solverscope import datasets, solvers
+from solverscope.app import plugins
+from solverscope.solvers.declare import MOST_SEED
+
+plugins.load_all()
+
+
+def _chosen(component: Any) -> dict[str, Any]:
+    """Return the values of a component's parameters; a key may name several of them, separated by commas."""
+    names = [name.strip() for key in component.parameters for name in key.split(",")]
+    return {name: getattr(component, name) for name in names}
+
+
+class RegistryDataset(BaseDataset):
+    """A data set of the registry: parameters are its options, and ``seed``."""
+
+    data: ClassVar[str]
+
+    def get_data(self) -> dict[str, Any]:
+        return {"data": datasets.load(self.data, **_chosen(self))}
+
+
+class ProblemObjective(BaseObjective):
+    """f(w): parameters are those of :func:`solvers.make_problem`, ``fixed`` are further ones."""
+
+    fixed: ClassVar[Mapping[str, Any]] = {}
+    sampling_strategy = "callback"
+    min_benchopt_version = "1.7"
+
+    def skip(self, data: datasets.Dataset) -> tuple[bool, str | None]:
+        try:
+            self._make(data)
+        except ValueError as error:
+            return True, str(error)
+        return False, None
+
+    def set_data(self, data: datasets.Dataset) -> None:
+        self.problem = self._make(data)
+
+    def get_objective(self) -> dict[str, Any]:
+        return {"problem": self.problem}
+
+    def evaluate_result(self, w: np.ndarray) -> dict[str, float]:
+        point = self.problem.at(w)
+        found = {"value": point.objective, "violation": point.violation(), "nnz": point.sparsity()[0]}
+        if self.problem.has_test:
+            found[f"test_{self.problem.loss.metric_name.replace(' ', '_')}"] = self.problem.test_metric(w)
+        return found
+
+    def get_one_result(self) -> dict[str, np.ndarray]:
+        return {"w": self.problem.at().w}
+
+    def _make(self, data: datasets.Dataset) -> solvers.Problem:
+        return solvers.make_problem(data, **self.fixed, **_chosen(self))
+
+
+class RegistrySolver(BaseSolver):
+    """A solver of the registry, ``solver_id``: parameters are its hyper-parameters.
+
+    A random solver whose seed is no parameter gets another seed in each repetition.
+    Compiling, and what is derived from the data once, belong to the warm-up, off benchopt's clock.
+    """
+
+    solver_id: ClassVar[str]
+    sampling_strategy = "callback"
+
+    def skip(self, problem: solvers.Problem) -> tuple[bool, str | None]:
+        reason = solvers.why_not_solver(self.solver_id, problem.loss.id, problem.penalty.id)
+        reason = reason or self._make().refuses(problem)
+        return reason is not None, reason
+
+    def set_objective(self, problem: solvers.Problem) -> None:
+        solver, seed = self._make(), {}
+        if solver.random and "seed" not in self.parameters:
+            seed = {"seed": self.get_seed(use_repetition=True) % (MOST_SEED + 1)}
+        self.problem, self.w = problem, problem.at().w
+        self.solver = self._make(**seed).prepare(problem)
+
+    def warm_up(self) -> None:
+        warm_up = self.solver.warm_up_solver().iterate(self.problem.tiny())
+        for _, _ in zip(range(4), warm_up, strict=False):
+            pass
+        self.run_once()
+
+    def run(self, callback: Callable[[], bool]) -> None:
+        for iterate in self.solver.iterate(self.problem):
+            if iterate.w is not None:
+                self.w = iterate.w
+                if not callback():
+                    break
+
+    def get_result(self) -> dict[str, np.ndarray]:
+        return {"w": self.w}
+
+    def _make(self, **more: Any) -> solvers.Solver:
+        return solvers.make_solver(self.solver_id, **_chosen(self), **more)

@@ -1,0 +1,132 @@
+"""Benchmarks with our data, objectives and solvers, written by ``solverscope benchopt export``."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from solverscope import solvers
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.own_file_names import named
+from solverscope.app.settings.recipe import Entrant, Recipe
+from solverscope.solvers.rivals.observation_mode import RERUN
+
+#: The module of the classes that the files inherit: it is installed, so that nothing of it is copied.
+BASE_MODULE = "solverscope.app.benchopt.base"
+#: The class that each kind of file inherits, and what its docstring calls it.
+BASES = {
+    "Dataset": ("RegistryDataset", "A data set"),
+    "Objective": ("ProblemObjective", "An objective"),
+    "Solver": ("RegistrySolver", "A solver"),
+}
+README = """# {title}
+
+A benchmark for [benchopt](https://benchopt.github.io), written by `solverscope benchopt export`: solvers of
+Solverscope on problems of Solverscope. It needs both in one environment, and nothing else:
+
+```sh
+python -m pip install benchopt
+benchopt run {folder}
+benchopt test {folder} --skip-install
+```
+
+(`--skip-install`: what is needed is there, and no conda environment has to be made for it.)
+
+Each file names what it takes from Solverscope and the parameters that it begins with. Others follow a name in
+brackets: `benchopt run {folder} -s "{solver}[tol=1e-3]"` needs `tol` among the parameters of its file.
+Every iterate of a solver is a point; compiling is in the warm-up, and benchopt's seconds are wall seconds.
+Plug-ins are those that `SOLVERSCOPE_PLUGINS` names.
+"""
+
+
+def write_benchmark(folder: Path, name: str, cells: Sequence[Experiment]) -> list[Path]:
+    """Write a benchmark of a grid's cells, which are experiments of one run, and return its files.
+
+    Raises ValueError, one sentence, if the folder has files already, or benchopt could not time a solver.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} is there already: name a new folder")
+    files = {Path(path): text for path, text in _files(folder, name, cells).items()}
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return [folder / path for path in files]
+
+
+def _files(folder: Path, title: str, cells: Sequence[Experiment]) -> dict[str, str]:
+    """Return the texts of the files by their paths."""
+    recipes = [cell.problem for cell in cells]
+    data = _by_name(recipes, lambda recipe: (recipe.data, recipe.options), lambda r: named(r.data))
+    entrants = {cell.entrant.label: cell.entrant for cell in cells}
+    for entrant in entrants.values():
+        if solvers.SOLVERS[entrant.id].observation_mode == RERUN:
+            raise ValueError(
+                f"solver {entrant.id} runs anew for every point, and benchopt would add up the seconds of "
+                "all of them: leave it out"
+            )
+    runners = _by_name(entrants.values(), lambda entrant: entrant.label, lambda entrant: entrant.label)
+    first = next(iter(data))
+    written = {f"datasets/{name}.py": _dataset(name, alike) for name, alike in data.items()}
+    written |= {f"solvers/{name}.py": _solver(name, one) for name, (one, *_) in runners.items()}
+    readme = README.format(title=title, folder=folder.name, solver=next(iter(runners)))
+    return {"README.md": readme, "objective.py": _objective(first, title, recipes), **written}
+
+
+def _by_name(
+    items: Iterable[Any], key: Callable[[Any], Any], name: Callable[[Any], str]
+) -> dict[str, list[Any]]:
+    """Group items with equal keys, each group under a name that benchopt and file systems accept."""
+    groups: dict[str, list[Any]] = {}
+    for item in items:
+        groups.setdefault(repr(key(item)), []).append(item)
+    found: dict[str, list[Any]] = {}
+    for alike in groups.values():
+        short = re.sub(r"[^A-Za-z0-9_-]+", "-", name(alike[0])).strip("-")
+        names = (f"{short}-{n}" if n > 1 else short for n in itertools.count(1))
+        found[next(one for one in names if one not in found)] = alike
+    return found
+
+
+def _dataset(name: str, alike: Sequence[Recipe]) -> str:
+    recipe = alike[0]
+    given = {option: [value] for option, value in recipe.options.items()}
+    seeds = list(dict.fromkeys(one.seed for one in alike))
+    return _file("Dataset", name, data=recipe.data, parameters={**given, "seed": seeds})
+
+
+def _objective(first: str, title: str, recipes: Sequence[Recipe]) -> str:
+    one = recipes[0]
+    pairs = list(dict.fromkeys((recipe.loss, recipe.penalty) for recipe in recipes))
+    grid: dict[str, Any] = {"loss, penalty": pairs}
+    for strength in ("lam", "lam_ratio"):
+        if getattr(one, strength) is not None:
+            grid[strength] = list(dict.fromkeys(getattr(recipe, strength) for recipe in recipes))
+    fixed = {"average": one.average, "loss_params": dict(one.loss_params)}
+    fixed |= {"penalty_params": dict(one.penalty_params)}
+    fixed = {key: value for key, value in fixed.items() if value not in (None, {})}
+    return _file("Objective", title, test_dataset_name=first, parameters=grid, fixed=fixed)
+
+
+def _solver(name: str, entrant: Entrant) -> str:
+    given = {parameter: [value] for parameter, value in entrant.params.items()}
+    return _file("Solver", name, solver_id=entrant.id, parameters=given)
+
+
+def _file(kind: str, name: str, **attributes: Any) -> str:
+    """Return a file with a class of benchopt that has these attributes and inherits the rest."""
+    base, about = BASES[kind]
+    lines = [f'"""{about} of Solverscope, whose {BASE_MODULE} has the rest."""', ""]
+    lines += [f"import {BASE_MODULE}", "", "", f"class {kind}({BASE_MODULE}.{base}):", f"    name = {name!r}"]
+    for attribute, value in attributes.items():
+        lines += [f"    {attribute} = {_literal(value)}"] if value not in ({}, None) else []
+    return "\n".join([*lines, ""])
+
+
+def _literal(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return repr(value)
+    inside = "".join(f"        {key!r}: {entry!r},\n" for key, entry in value.items())
+    return f"{{\n{inside}    }}"

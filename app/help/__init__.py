@@ -1,0 +1,31 @@
+"""Texts that the page shows on request: tooltips of controls, and what each plot shows, in TOML files."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+HELP_FOLDER = Path(__file__).parent
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """Return the contents of one file of this folder, by its name without the ending."""
+    return tomllib.loads((HELP_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def tips(component: str) -> dict[str, str]:
+    """Return the tooltips of one component by their ids, ``component.control``; empty if it has none."""
+    return {f"{component}.{control}": text for control, text in table("tooltips").get(component, {}).items()}
+
+
+def all_tips() -> dict[str, str]:
+    """Return the tooltips of all components by their ids."""
+    return {id: text for component in table("tooltips") for id, text in tips(component).items()}
+
+
+def tip(id: str, **values: object) -> str:
+    """Return the tooltip with an id, with ``values`` in place of the names in braces."""
+    return tips(id.partition(".")[0])[id].format(**values)

@@ -1,0 +1,45 @@
+"""The poll of a lesson: the question of the teacher's story, for those who follow."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, ClassVar
+
+import param
+
+from solverscope.app import ui
+from solverscope.app.page.prediction import Prediction
+from solverscope.app.ui.component import Component
+
+#: Receipts that are shown at once at most: more answers are not expected between two updates.
+MAX_RECEIPTS = 200
+
+
+class Poll(Component):
+    """The question on a page that follows. A watcher of the session.
+
+    A browser gives each answer a random number, and finds it among the ``receipts`` once the answer is
+    counted. All who follow see these: they do not say who answered, or what.
+    """
+
+    state = param.Dict(default={}, doc="question, choices and, after the runs, what it was; empty for none")
+    receipts = param.List(default=[], item_type=int, doc="numbers of the answers that were counted last")
+
+    _esm = ui.page_script("ask.js", "poll.js")
+    _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "ask.css")]
+
+    def __init__(self, prediction: Prediction) -> None:
+        super().__init__(sizing_mode="stretch_width")
+        self._prediction = prediction
+        self._receipts: deque[int] = deque(maxlen=MAX_RECEIPTS)
+
+    def update(self) -> None:
+        """Show the current question, and which answers were counted."""
+        self.state = self._prediction.poll
+        self.receipts = list(self._receipts)
+
+    def receive(self, data: dict[str, Any]) -> None:
+        counted = self._prediction.count(data.get("who"), data.get("answer"))
+        receipt = data.get("receipt")
+        if counted and isinstance(receipt, int) and 0 <= receipt < 2**32:
+            self._receipts.append(receipt)

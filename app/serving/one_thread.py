@@ -1,0 +1,37 @@
+"""One thread for all pages of a server: that of its loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+from weakref import WeakSet
+
+_kept: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+
+
+class InPlace(ThreadPoolExecutor):
+    """An executor without threads: what it is given is done before it returns."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # who waits for it gets it
+            future.set_exception(error)
+        return future
+
+
+def keep() -> None:
+    """Make the running loop call in its own thread what it would hand over to others.
+
+    Bokeh 3.10 hands over most callbacks of a page, and meanwhile makes pages in the loop's thread. What the
+    pages of a server share, of theirs and of HoloViews and Param, has no locks for that.
+    """
+    with suppress(RuntimeError):  # no loop, and so no server
+        loop = asyncio.get_running_loop()
+        if loop not in _kept:
+            _kept.add(loop)
+            loop.set_default_executor(InPlace())

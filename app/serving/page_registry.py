@@ -1,0 +1,35 @@
+"""Open pages by keys that only the server and their browser tabs know."""
+
+from __future__ import annotations
+
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+from tornado.web import RequestHandler
+
+#: Bytes of a key that are read, at most.
+MAX_KEY_BYTES = 100
+
+
+class RegisteredPage(Protocol):
+    """A page that its browser can leave."""
+
+    def leave(self) -> None:
+        """Take note that the browser closes the page, or loads another one in its place."""
+
+
+#: The pages, while something else refers to them.
+pages: WeakValueDictionary[str, RegisteredPage] = WeakValueDictionary()
+
+
+class PageClosedHandler(RequestHandler):
+    """The request that a browser sends, with the key of the page, when it closes the page."""
+
+    def check_xsrf_cookie(self) -> None:
+        """Skip the check: the key proves that it is the page's browser."""
+
+    def post(self) -> None:
+        key = self.request.body[:MAX_KEY_BYTES].decode("ascii", "replace")
+        if (page := pages.get(key)) is not None:
+            page.leave()
+        self.set_status(204)

@@ -1,0 +1,51 @@
+"""The scheduler of ticks, which bring the pages of all visitors up to date in one thread."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+#: Milliseconds between ticks as a rule. Some ticks come late, and five a second are wanted.
+TICK_MS = 160
+#: The same while nothing is at work.
+IDLE_TICK_MS = 500
+#: The same at most, and while the page is closed.
+MAX_TICK_MS = 1000
+#: The same while a run that has just been started shows nothing.
+EAGER_TICK_MS = 50
+#: Share of the thread's time that ticks may take before they come less often. The rest is for clicks and for
+#: pages that are opened. Ticks come more often again below half of it.
+MAX_TICK_SHARE = 0.5
+#: Weight of the newest tick in the average of a session: a single long one may have been held up by others.
+SMOOTHING = 0.3
+
+
+class TickScheduler:
+    """The average time of each session's ticks, and the period that leaves time for everything else."""
+
+    def __init__(self) -> None:
+        self._spent: WeakKeyDictionary[object, float] = WeakKeyDictionary()
+
+    def record(self, session: object, milliseconds: float) -> None:
+        """Record how long a tick of this session has taken."""
+        before = self._spent.get(session, 0.0)
+        self._spent[session] = before + SMOOTHING * (milliseconds - before)
+
+    def remove(self, session: object) -> None:
+        """Remove a session, which ticks no more."""
+        self._spent.pop(session, None)
+
+    def period(self, now: int, *, eager: bool = False, at_rest: bool = False) -> int:
+        """Return the milliseconds until the next tick of a session that has waited ``now``."""
+        spent = sum(self._spent.values())
+        wanted = TICK_MS
+        if at_rest:
+            wanted = IDLE_TICK_MS
+        if eager:
+            wanted = EAGER_TICK_MS
+        while wanted < MAX_TICK_MS and spent > MAX_TICK_SHARE * wanted * (1.0 if wanted >= now else 0.5):
+            wanted = min(2 * wanted, MAX_TICK_MS)
+        return wanted
+
+
+#: The scheduler of this process, whose pages have one thread.
+shared = TickScheduler()

@@ -1,0 +1,165 @@
+"""Columns of the tables of runs: how each is headed and written, and which of them each table has.
+
+A table takes the value of a column from a record, by the column's name: a field of
+:data:`solverscope.solvers.FIELDS` needs no more than its name in a table. Nothing here imports the solvers or
+Panel before a value is written: the command line reads this when it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class TableColumn(NamedTuple):
+    """A column of a table of runs.
+
+    ``heading`` and ``form``, a format specification, are those of the command line; what has a format stands
+    to the right. ``title`` and ``digits`` are those of the page.
+    """
+
+    heading: str
+    form: str = ""
+    title: str = ""
+    digits: int = 4
+    seconds: bool = False
+
+
+#: The columns of a table by their names, in order.
+TableColumns = Mapping[str, TableColumn]
+
+#: Relative gaps to which tables have the CPU seconds.
+TABLE_GAPS = (1e-2, 1e-4, 1e-6)
+#: Those that other programs may be expected to reach.
+SHORT_GAPS = TABLE_GAPS[:2]
+
+
+def seconds_column(gap: float) -> str:
+    """Return the name of the column of CPU seconds to a relative gap."""
+    return f"seconds_to_{gap:g}"
+
+
+def _seconds_to(gap: float) -> TableColumn:
+    written = f"{gap:g}" if gap >= 1e-3 else f"{gap:.0e}".replace("e-0", "e−")
+    return TableColumn(f"CPU s to {gap:g}", ".3g", f"CPU to a gap of {written}", seconds=True)
+
+
+#: The columns that tables of runs may have, by the field of a record that stands there.
+TABLE_COLUMNS: dict[str, TableColumn] = {
+    "id": TableColumn("id"),
+    "place": TableColumn("place"),
+    "label": TableColumn("run"),
+    "run": TableColumn("run"),
+    "runs": TableColumn("runs", "d"),
+    "solver": TableColumn("solver"),
+    "watched": TableColumn("watched by"),
+    "options": TableColumn("options"),
+    "settings": TableColumn("settings"),
+    "started": TableColumn("when"),
+    "data": TableColumn("data"),
+    "dataset": TableColumn("data"),
+    "problem": TableColumn("problem"),
+    "loss": TableColumn("loss"),
+    "penalty": TableColumn("penalty"),
+    "seed": TableColumn("seed", "d"),
+    "status": TableColumn("status"),
+    "state": TableColumn("state"),
+    "lam": TableColumn("λ", ".5g", digits=6),
+    "lam_ratio": TableColumn("λ/λmax", ".5g"),
+    "objective": TableColumn("objective", ".10g", digits=8),
+    "gap": TableColumn("gap", ".2e", digits=3),
+    "behind": TableColumn("behind the leader by"),
+    "dual_gap": TableColumn("proved bound", ".2e", digits=3),
+    "violation": TableColumn("violation", ".2e", digits=3),
+    "nnz": TableColumn("non-zeros", ","),
+    "nnz_rows": TableColumn("rows", ","),
+    "iterations": TableColumn("iterations", ","),
+    "passes": TableColumn("passes", ",.1f"),
+    "cpu_seconds": TableColumn("CPU s", ".3f"),
+    "train_metric": TableColumn("train {metric_name}", ".4f"),
+    "test_metric": TableColumn("test {metric_name}", ".4f"),
+    "test_ranking_loss": TableColumn("ranking loss", ".4f"),
+    "test_micro_f1": TableColumn("micro-F1", ".4f"),
+    "metric_name": TableColumn("measure"),
+    "metric": TableColumn("mean", ".4f"),
+    "deviation": TableColumn("±", ".4f"),
+    "held_out": TableColumn("on"),
+    **{seconds_column(gap): _seconds_to(gap) for gap in TABLE_GAPS},
+}
+
+
+def table(*names: str, **headings: str) -> TableColumns:
+    """Return the table with these columns; ``headings`` are those that differ in it."""
+    found = {name: TABLE_COLUMNS.get(name, TableColumn(name.replace("_", " "))) for name in names}
+    return found | {
+        name: found[name]._replace(heading=heading, title=heading) for name, heading in headings.items()
+    }
+
+
+#: The legend of the page: fields of the newest record of each run.
+LEGEND_TABLE = table("iteration", "epoch", "objective", "nnz", "working_set", "cpu_seconds")
+#: The race of the page: the record of each run at equal cost, and what sets it apart from the first.
+STANDING_TABLE = table(
+    "place", "label", "objective", "gap", "behind", "iteration", iteration="at its iteration"
+)
+#: The summary of the page and of a report.
+SUMMARY_TABLE = table(
+    *("label", "status", "lam", "objective", "violation", "dual_gap", "nnz", "iteration", "passes"),
+    *("cpu_seconds", *map(seconds_column, TABLE_GAPS)),
+)
+#: What ``solverscope runs`` prints.
+HISTORY_TABLE = table(
+    *("id", "started", "run", "solver", "options", "dataset", "problem", "lam", "objective", "iterations"),
+    "state",
+)
+#: What ``solverscope run`` prints.
+RUN_TABLE = table(
+    *("label", "status", "objective", "gap", "dual_gap", "violation", "nnz", "iterations", "passes"),
+    *("cpu_seconds", "test_metric"),
+)
+#: What ``solverscope run --repeat`` prints.
+REPEATED_TABLE = {"label": RUN_TABLE["label"], **table("runs"), **RUN_TABLE}
+#: What ``solverscope path`` prints.
+PATH_TABLE = table(
+    *("label", "status", "lam", "objective", "gap", "violation", "nnz", "nnz_rows", "cpu_seconds"),
+    *("train_metric", "test_metric", "test_ranking_loss", "test_micro_f1"),
+)
+#: What ``solverscope sweep`` prints of cells, and of the λ that it has chosen.
+SWEEP_TABLE = table(
+    *("data", "seed", "lam", "label", "status", "objective", "gap", "nnz", "iterations", "cpu_seconds"),
+    "test_metric",
+)
+CHOICE_TABLE = table(
+    *("data", "loss", "penalty", "label", "settings", "lam", "lam_ratio", "metric_name", "metric"),
+    *("deviation", "held_out", "runs"),
+)
+#: What ``solverscope race`` prints of our solvers and of other programs.
+PROGRAMS_TABLE = table(
+    "label", "watched", *map(seconds_column, SHORT_GAPS), "status", label="solver", status="end"
+)
+
+
+def page_title(name: str, column: TableColumn) -> str:
+    """Return the heading of a column on the page."""
+    from solverscope.solvers import FIELDS
+
+    if column.title or name not in FIELDS:
+        return column.title or column.heading
+    return FIELDS[name].title
+
+
+def page_text(name: str, column: TableColumn, value: Any) -> str:
+    """Return a value as the page writes it: a dash if it is not known, a text unchanged."""
+    from solverscope.app import ui
+    from solverscope.solvers import FIELDS
+
+    if isinstance(value, str):
+        return value
+    if name in FIELDS:
+        return ui.cell(FIELDS[name], value, column.digits)
+    return ui.seconds(value) if column.seconds else ui.number(value, column.digits)
+
+
+def page_texts(columns: TableColumns, record: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a line of a table on the page."""
+    return [page_text(name, column, record.get(name)) for name, column in columns.items()]

@@ -1,0 +1,331 @@
+"""The settings of an experiment, each declared once for command line, page, address, tables and records.
+
+A new one is declared here, and as an attribute of :class:`.recipe.Recipe` or :class:`.recipe.RunLimits`,
+which use its value. Nothing here imports the solvers: every command reads this table when it starts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from .setting import (
+    ConditionsCodec,
+    LamChangesCodec,
+    NumberCodec,
+    OriginCodec,
+    PageField,
+    PairsCodec,
+    Setting,
+    SwitchCodec,
+    TextCodec,
+)
+
+
+def _most_seed() -> float:
+    from solverscope.solvers.declare import MOST_SEED
+
+    return MOST_SEED
+
+
+#: The most often that each solver may run on the page.
+MOST_REPEATS = 9
+#: How often each solver may run, as an address has it.
+REPEATS = tuple(map(str, range(1, MOST_REPEATS + 1)))
+
+DATA = Setting(
+    "data",
+    "problem",
+    "DATASET",
+    "DATASET",
+    "See `solverscope list datasets`.",
+    TextCodec(),
+    commands=(),
+    in_record="dataset",
+    in_address="data",
+)
+OPTIONS = Setting(
+    "options",
+    "problem",
+    "--option",
+    "name=value",
+    "Option of the data set.",
+    PairsCodec(),
+    in_record="options",
+    in_address="options",
+)
+LOSS_PARAMS = Setting(
+    "loss_params",
+    "problem",
+    "--loss-set",
+    "name=value",
+    "Parameter of the loss.",
+    PairsCodec(),
+    in_record="loss_params",
+)
+PENALTY_PARAMS = Setting(
+    "penalty_params",
+    "problem",
+    "--penalty-set",
+    "name=value",
+    "Parameter of the penalty.",
+    PairsCodec(),
+    in_record="penalty_params",
+)
+SEED = Setting(
+    "seed",
+    "problem",
+    "--seed",
+    "N",
+    "Seed of splits, generators and random orders; by default 0.",
+    NumberCodec(low=0, high=_most_seed, kind=int),
+    in_record="seed",
+    in_address="seed",
+    page_field=PageField(0, "seed of splits and generators", "random seed", low=0, high=_most_seed),
+)
+LOSS = Setting(
+    "loss",
+    "problem",
+    "--loss",
+    "ID",
+    "Loss; by default the data set's.",
+    TextCodec(),
+    commands=("run",),
+    in_record="loss",
+    in_address="loss",
+)
+PENALTY = Setting(
+    "penalty",
+    "problem",
+    "--penalty",
+    "ID",
+    "Penalty; by default the data set's.",
+    TextCodec(),
+    commands=("run",),
+    in_record="penalty",
+    in_address="penalty",
+)
+LAM = Setting(
+    "lam",
+    "problem",
+    "--lam",
+    "X",
+    "λ.",
+    NumberCodec(above=0),
+    commands=("run",),
+    in_record="lam",
+    in_address="lam",
+    left_to_data=True,
+    page_field=PageField(1.0, "strength of the penalty", "λ", low=0.0, open_low=True),
+)
+LAM_RATIO = Setting(
+    "lam_ratio",
+    "problem",
+    "--lam-ratio",
+    "R",
+    "λ as a share of λ_max, where all is zero.",
+    NumberCodec(above=0),
+    commands=("run",),
+)
+THREADS = Setting(
+    "threads",
+    "problem",
+    "--threads",
+    "N",
+    "Threads that share the rows of X.",
+    NumberCodec(low=1, kind=int),
+    given="1",
+    unsaid=1,
+    in_address="threads",
+    page_field=PageField(
+        1,
+        "threads that share the products of a run; what it computes is the same for any number",
+        "threads of a run",
+        low=1,
+        high=max(2, os.cpu_count() or 1),
+    ),
+    in_run_form=True,
+)
+ENTRANTS = Setting(
+    "entrants",
+    "experiment",
+    "--solver",
+    "[LABEL=]ID[,name=value,...]",
+    "A solver to run; repeat it for several.",
+    PairsCodec(),
+    commands=(),
+    in_address="solvers",
+)
+SET = Setting(
+    "set",
+    "",
+    "--set",
+    "[LABEL.]name=value",
+    "Hyper-parameter of the solvers that have it.",
+    PairsCodec(),
+)
+TOL = Setting(
+    "tol",
+    "limits",
+    "--tol",
+    "EPS",
+    "Stop at a violation of EPS times that at w = 0, unless f is known to be too high there.",
+    NumberCodec(low=0),
+    in_address="tol",
+    page_field=PageField(
+        1e-6,
+        "stop when the violation is at most this fraction of its value at w = 0",
+        "relative violation ε",
+        low=0.0,
+        high=1.0,
+        open_low=True,
+    ),
+    in_run_form=True,
+)
+GAP = Setting("gap", "limits", "--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.", NumberCodec(low=0))
+F_STAR = Setting(
+    "f_star",
+    "limits",
+    "--f-star",
+    "X|auto",
+    "f*, or solve for it once and remember it.",
+    NumberCodec(texts=("auto",)),
+    commands=("run",),
+)
+MAX_ITER = Setting(
+    "max_iter",
+    "limits",
+    "--max-iter",
+    "N",
+    "Stop after N iterations.",
+    NumberCodec(low=0, kind=int),
+)
+MAX_SECONDS = Setting(
+    "max_seconds",
+    "limits",
+    "--max-seconds",
+    "S",
+    "Stop after S CPU seconds of the solver.",
+    NumberCodec(low=0),
+    in_address="max_seconds",
+    page_field=PageField(
+        120.0,  # less than on the command line: somebody waits for it
+        "stop a run after this many CPU seconds",
+        "time limit, CPU s",
+        low=0.0,
+        high=1e6,
+        open_low=True,
+    ),
+    in_run_form=True,
+)
+ORIGIN = Setting(
+    "origin",
+    "experiment",
+    "--from",
+    "FILE[#LABEL]@ITERATION",
+    "Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is given, its "
+    "solver and hyper-parameters.",
+    OriginCodec(),
+    commands=("run",),
+)
+AVERAGE = Setting(
+    "average",
+    "problem",
+    "--average/--sum",
+    "",
+    "Mean or sum over instances; by default the paper's.",
+    SwitchCodec(),
+    in_record="average",
+)
+BREAKS = Setting(
+    "breaks",
+    "limits",
+    "--break",
+    "EXPR",
+    "End a run at the first iterate where this holds, as nnz > 100.",
+    ConditionsCodec(),
+    commands=("run",),
+)
+LAM_CHANGES = Setting(
+    "lams",
+    "experiment",
+    "--lam-at",
+    "ITERATION=X",
+    "λ from this iterate on, as changed on the page during a run.",
+    LamChangesCodec(),
+    commands=("run",),
+)
+REPEAT = Setting(
+    "repeat",
+    "",
+    "--repeat",
+    "N",
+    "Run each solver N times, random ones with the next seeds; prints medians.",
+    NumberCodec(low=1, kind=int),
+    commands=(),
+    page_field=PageField(
+        1,
+        "runs of each solver, random ones with the next seeds: plots show median and band",
+        "runs of each solver",
+        low=1,
+        high=MOST_REPEATS,
+    ),
+    in_run_form=True,
+)
+
+#: All settings, in the order of the words of a command line and of the parameters of an address.
+SETTINGS: tuple[Setting[Any], ...] = (
+    DATA,
+    OPTIONS,
+    LOSS_PARAMS,
+    PENALTY_PARAMS,
+    SEED,
+    LOSS,
+    PENALTY,
+    LAM,
+    LAM_RATIO,
+    THREADS,
+    ENTRANTS,
+    SET,
+    TOL,
+    GAP,
+    F_STAR,
+    MAX_ITER,
+    MAX_SECONDS,
+    ORIGIN,
+    AVERAGE,
+    BREAKS,
+    LAM_CHANGES,
+    REPEAT,
+)
+#: The order in which the help of a command lists settings; those that are not named here come last.
+IN_HELP = (
+    *(LOSS, PENALTY, LAM, LAM_RATIO, LAM_CHANGES, F_STAR, BREAKS, ORIGIN),
+    *(AVERAGE, SET, LOSS_PARAMS, PENALTY_PARAMS, OPTIONS, TOL, GAP, MAX_ITER, MAX_SECONDS, SEED, THREADS),
+)
+#: Settings that an address has.
+IN_ADDRESS = tuple(one for one in SETTINGS if one.in_address)
+#: Settings in the form of the runs, their limits first.
+IN_RUN_FORM = tuple(
+    sorted((one for one in SETTINGS if one.in_run_form), key=lambda one: one.part != "limits")
+)
+
+
+def in_help(command: str) -> list[Setting[Any]]:
+    """Return the settings that a command takes, in the order in which its help lists them."""
+    taken = [one for one in SETTINGS if command in one.commands]
+    return sorted(taken, key=lambda one: IN_HELP.index(one) if one in IN_HELP else len(IN_HELP))
+
+
+def of_part(part: str) -> list[Setting[Any]]:
+    """Return the settings of a part of an experiment."""
+    return [one for one in SETTINGS if one.part == part]
+
+
+def parse_part(part: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a part of an experiment from those of options.
+
+    Raises ValueError, one sentence, if one is wrong.
+    """
+    return {one.name: one.parse(given.get(one.name)) for one in of_part(part)}

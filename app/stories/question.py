@@ -1,0 +1,153 @@
+"""The question that a story asks before its run, and the answer that the run gives."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from solverscope.solvers import FIELDS, Condition, Trace, relative_gap
+from solverscope.solvers.runs.breakpoints import known
+
+#: In place of a condition: the iterate at which the run ends.
+LAST_ITERATE = "last"
+#: How runs end that somebody or something has cut short: what they would have come to is not known.
+CUT = ("stopped", "failed")
+
+
+@dataclass(frozen=True)
+class StoryAnswer:
+    """The answer that runs have given.
+
+    The choices that are ``right`` are several if runs are level. ``value`` is the number that decides, None
+    if no run got there, and ``values`` has it by run. Each is the median ``of`` so many runs.
+    """
+
+    right: tuple[str, ...]
+    value: float | None
+    values: Mapping[str, float | None]
+    of: int = 1
+
+
+@dataclass(frozen=True)
+class StoryQuestion:
+    """A question that a story asks before its run, answered by the runs, never by the story's file.
+
+    Its quantity is the field ``value`` of the record at the first iterate that satisfies ``until`` (a
+    condition, or "last"). If there is a ``gap``, that iterate also reaches this relative gap. Without ``run``
+    the answer is the run with the ``best`` of it, "least" or "greatest". With ``run`` it is the number
+    itself, between ``low`` and ``high``, or the one of ``choices`` that it falls to: ``bounds`` lie between
+    them. ``against`` divides the number by that of another run. If ``search`` is given, the number is the
+    step of the search that leads to that iterate, and is answered on a picture of φ. ``why`` is shown with
+    the answer; ``unit`` is what the number counts.
+    """
+
+    text: str
+    why: str
+    value: str
+    run: str = ""
+    until: str = LAST_ITERATE
+    gap: float = 0.0
+    best: str = "least"
+    choices: tuple[str, ...] = ()
+    bounds: tuple[float, ...] = ()
+    against: str = ""
+    low: float = 0.0
+    high: float = 0.0
+    unit: str = ""
+    search: int = 0
+    _condition: Condition | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "choices", tuple(self.choices))
+        object.__setattr__(self, "bounds", tuple(self.bounds))
+        if self.value not in FIELDS or self.best not in ("least", "greatest"):
+            raise ValueError(f"no field {self.value!r}, or no best {self.best!r}")
+        if self.choices and (not self.run or len(self.bounds) + 1 != len(self.choices)):
+            raise ValueError("choices need a run, and bounds between them")
+        if self.kind == "number" and not self.low < self.high:
+            raise ValueError("a number needs low < high")
+        if self.search and self.kind != "number":
+            raise ValueError("a search is answered by a number")
+        text = f"iteration >= {self.search}" if self.search else self.until
+        object.__setattr__(self, "_condition", None if text == LAST_ITERATE else Condition.parse(text))
+
+    @property
+    def kind(self) -> str:
+        """Return ``choice`` or ``number``."""
+        return "number" if self.run and not self.choices else "choice"
+
+    def offers(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the choices, for a race of the runs with these labels; none for a number."""
+        return () if self.kind == "number" else self.choices or labels
+
+    def answer(self, given: object, labels: tuple[str, ...]) -> str | float | None:
+        """Return what a visitor has answered as it is counted; None if it is no answer to this question."""
+        if self.kind == "choice":
+            return given if isinstance(given, str) and given in self.offers(labels) else None
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            return None
+        return float(given) if self.low <= given <= self.high else None
+
+    def truth(self, runs: Mapping[str, Sequence[Trace]], labels: tuple[str, ...]) -> StoryAnswer | None:
+        """Return what the runs answer, by label; None while they do not, or if they never will.
+
+        Of several runs with one label the median counts. ``labels`` are those of the race, which all have to
+        be there if one of them is the answer.
+        """
+        needed = tuple(dict.fromkeys(filter(None, (self.run, self.against)))) or labels
+        if not all(runs.get(label) for label in needed):
+            return None
+        found = {label: [self._of(trace) for trace in runs[label]] for label in needed}
+        ended = {label: all(map(over, runs[label])) for label in needed}
+        if any(None in found[label] and not ended[label] for label in needed):
+            return None
+        values = {label: _median(each) for label, each in found.items()}
+        there = {label: value for label, value in values.items() if value is not None}
+        n = max(map(len, found.values()))
+        if not self.run:
+            if not all(ended.values()):
+                return None  # a run that is there already may still be beaten by one that takes its time
+            most = (min if self.best == "least" else max)(there.values(), default=None)
+            return StoryAnswer(
+                tuple(label for label, value in there.items() if value == most), most, values, n
+            )
+        if len(there) < len(needed):
+            return StoryAnswer((), None, values, n)
+        number = there[self.run] / there[self.against] if self.against else there[self.run]
+        right = (self.choices[bisect_right(self.bounds, number)],) if self.choices else ()
+        return StoryAnswer(right, number, values, n)
+
+    def _of(self, trace: Trace) -> float | None:
+        """Return the quantity of a run, as far as it is; None if it is not there."""
+        rows, _, _ = trace.since(None)
+        count = len(rows["iteration"])
+        met = np.ones(count, dtype=bool)
+        if self._condition is None and not self.gap:
+            met[:-1] = False
+            met &= over(trace)
+        if self.gap:
+            f_star = trace.info.f_star
+            met &= False if f_star is None else relative_gap(rows["objective"], f_star) <= self.gap
+        if self._condition is not None:
+            seen = [
+                {name: known(name, rows[name][k]) for name in self._condition.fields} for k in range(count)
+            ]
+            before = [{}, *seen]
+            met &= [self._condition.holds(now, then) for now, then in zip(seen, before, strict=False)]
+        found = np.flatnonzero(met)
+        return None if not found.size else known(self.value, rows[self.value][found[0]])
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    """Return the middle one, the lower of two; None where those that are None, larger than all others, have
+    it."""
+    known, middle = sorted(value for value in values if value is not None), (len(values) - 1) // 2
+    return known[middle] if middle < len(known) else None
+
+
+def over(trace: Trace) -> bool:
+    """Return whether a run has ended by itself or at a limit."""
+    return trace.result.get("status", CUT[0]) not in CUT

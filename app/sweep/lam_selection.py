@@ -1,0 +1,141 @@
+"""Selection of the λ that does best on held-out data: the test part, or on average over the folds of a
+cross-validation."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from solverscope.app.settings.arguments import number
+from solverscope.app.settings.experiment import Experiment
+from solverscope.app.settings.recipe import Recipe
+
+#: What can be chosen.
+SELECTABLE = ("lam",)
+#: What is held out where no parts are.
+TEST = "test part"
+#: Parts of a cross-validation, at most.
+MOST_FOLDS = 100
+#: Relative difference up to which two means are equal: they are rounded.
+EQUAL_MEANS = 1e-12
+
+
+def checked(choose: Any, folds: Any = None) -> tuple[str, int]:
+    """Return the quantity to choose ("": none) and the number of parts to choose by (0: the test part).
+
+    Raises ValueError, one sentence, if they are invalid.
+    """
+    if choose not in (None, *SELECTABLE):
+        raise ValueError(f"choose {choose!r:.80} is not possible: choose {' or '.join(SELECTABLE)}")
+    folds = number("folds", folds, low=2, high=MOST_FOLDS, kind=int)
+    if folds is not None and choose is None:
+        raise ValueError(f"folds {folds} choose nothing: give choose lam as well")
+    return choose or "", folds or 0
+
+
+def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
+    """Yield an experiment for each held-out part, or the experiment itself if there are no parts."""
+    if not folds:
+        yield experiment
+    problem = experiment.problem
+    for k in range(1, folds + 1):
+        options = {**problem.options, "cv": f"{k}/{folds}"}
+        yield replace(experiment, problem=replace(problem, options=options))
+
+
+def pooled(recipe: Recipe) -> Recipe:
+    """Return the recipe of all data of which it trains on a part."""
+    return replace(recipe, options=_shared(recipe.options), seed=0)
+
+
+def settings_of(cell: Experiment) -> dict[str, Any]:
+    """Return the other settings of a cell, by the names of a sweep's file.
+
+    They distinguish it from cells with the same data set, loss, penalty and label. A seed is not among them.
+    """
+    recipe, entrant = cell.problem, cell.entrant
+    tables = {
+        "loss_set": recipe.loss_params,
+        "penalty_set": recipe.penalty_params,
+        "set": {name: value for name, value in entrant.params.items() if name != "seed"},
+        "limits": asdict(cell.limits),
+    }
+    found = {f"{table}.{name}": value for table, given in tables.items() for name, value in given.items()}
+    return {**found, "average": recipe.average, "threads": recipe.threads}
+
+
+def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the λ with the best ``test_metric`` for each group of runs.
+
+    The runs of a group share data set, loss, penalty, label and settings, see :func:`settings_of`. Of several
+    λ that are equally good to rounding, the largest is chosen. The mean counts if there are runs on several
+    held-out parts, or seeds.
+
+    ``runs`` have the fields of a cell's record, and perhaps ``settings``. A λ counts once each of its runs
+    has a metric. λ/λ_max takes the place of λ if that was asked for: λ_max differs from part to part.
+    ``over`` lists all λ that count, the largest first, with the mean and the standard deviation of the
+    metric. ``settings`` lists those in which choices differ that share all the rest.
+    """
+    groups: dict[tuple[str, ...], dict[str, list[Mapping[str, Any]]]] = {}
+    for run in runs:
+        data = ",".join(f"{name}={value}" for name, value in _shared(run["options"]).items())
+        key = run["dataset"], data, str(run["loss"]), run["penalty"], run["label"]
+        settings = json.dumps(run.get("settings", {}), sort_keys=True, default=str)
+        groups.setdefault(key, {}).setdefault(settings, []).append(run)
+    found = []
+    for group in groups.values():
+        differing = _differing([alike[0].get("settings", {}) for alike in group.values()])
+        found += [_best(alike, differing) for alike in group.values()]
+    return [choice for choice in found if choice is not None]
+
+
+def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """List the names of settings that are not the same in all."""
+    names = dict.fromkeys(name for one in settings for name in one)
+    return [name for name in names if any(one.get(name) != settings[0].get(name) for one in settings)]
+
+
+def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the data but which part is held out."""
+    return {name: value for name, value in options.items() if name != "cv"}
+
+
+def _best(runs: Sequence[Mapping[str, Any]], differing: Sequence[str]) -> dict[str, Any] | None:
+    first = runs[0]
+    place = "lam" if first["lam_ratio"] is None else "lam_ratio"
+    metrics: dict[float, list[float | None]] = {}
+    for run in runs:
+        metrics.setdefault(run[place], []).append(run["test_metric"])
+    over = [
+        [lam, float(np.mean(metrics[lam])), float(np.std(metrics[lam]))]
+        for lam in sorted((lam for lam in metrics if lam is not None), reverse=True)
+        if None not in metrics[lam]
+    ]
+    if not over:
+        return None
+    best = max(mean for _, mean, _ in over)
+    lam, metric, deviation = next(one for one in over if math.isclose(one[1], best, rel_tol=EQUAL_MEANS))
+    lams = {run["lam"] for run in runs if run[place] == lam}
+    return {
+        "type": "choice",
+        **{name: first[name] for name in ("dataset", "loss", "penalty", "label", "solver")},
+        "options": _shared(first["options"]),
+        "settings": {name: first["settings"][name] for name in differing if name in first["settings"]},
+        "lam": lams.pop() if len(lams) == 1 else None,
+        "lam_ratio": lam if place == "lam_ratio" else None,
+        **{"metric_name": first["metric_name"], "metric": metric, "deviation": deviation},
+        "held_out": _held_out(runs),
+        "runs": len(metrics[lam]),
+        "over": over,
+    }
+
+
+def _held_out(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Return in words which data the metric is on."""
+    parts = {run["options"]["cv"].partition("/")[2] for run in runs if run["options"].get("cv")}
+    return f"{'/'.join(sorted(parts))} parts" if parts else TEST

@@ -1,0 +1,39 @@
+"""The page's own components, and what follows its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from panel.custom import JSComponent
+
+from solverscope.app.ui.batch import batch
+
+
+class Component(JSComponent):
+    """A component that exchanges messages with its script."""
+
+    __abstract = True
+
+    #: Called with a message that the script has sent.
+    on_message: Callable[[dict[str, Any]], None] | None = None
+
+    def receive(self, data: Any) -> None:
+        """Do what a message asks for that the script has sent."""
+        if self.on_message is not None and isinstance(data, dict):
+            with batch():
+                self.on_message(data)
+
+    def answer(self, data: Any) -> None:
+        """Send the script a message."""
+        self._send_msg(data)
+
+    def _handle_msg(self, data: Any) -> None:
+        self.receive(data)
+
+
+class Watcher(Protocol):
+    """Something on the page that follows the runs."""
+
+    def update(self) -> None:
+        """Bring what it shows up to date."""

@@ -1,0 +1,91 @@
+"""Numbers, times and values of records as texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from solverscope.solvers.methods.iterate_record import Field
+
+#: Where numbers that are no integers are written without an exponent.
+LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7
+#: Significant digits of the smallest number of a column.
+ALIGNED = 6
+
+
+def number(value: float | int | None, digits: int = 4) -> str:
+    """Write a number with at most ``digits`` significant digits, thin spaces (at which no line breaks) in
+    thousands, exponents only where needed. An integer counts or numbers something: it has all its digits."""
+    if value is None or not (isinstance(value, Integral) or math.isfinite(value)):
+        return "–"
+    size = abs(value)
+    if isinstance(value, Integral) or (value.is_integer() and size < MOST_PLAIN):
+        return _written(f"{int(value):,}")
+    if not LEAST_PLAIN <= size < MOST_PLAIN:
+        return _written(f"{value:.{digits - 1}e}", short=True)
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    return _written(f"{value:,.{decimals}f}", short=True)
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Count things: "1 trial", "3 trials"; ``many`` is the plural where it is not ``one`` with an s."""
+    return f"{number(n)} {one if n == 1 else many or f'{one}s'}"
+
+
+def aligned(values: Sequence[float | None]) -> list[str]:
+    """Write numbers of one column: with as many decimals each as give six significant digits to the
+    smallest, so that the points of right-aligned texts stand below each other. Where one needs an exponent,
+    or the largest would be long, each has six significant digits, and those alone exponents that need it."""
+    sizes = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
+    if not sizes:
+        return [number(v) for v in values]
+    decimals, whole = _decimals(min(sizes)), math.floor(math.log10(max(sizes))) + 1
+    alike = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and max(whole, 1) + decimals <= ALIGNED + 4
+    return [_aligned(v, decimals if alike else None) for v in values]
+
+
+def _decimals(size: float) -> int:
+    """Return how many decimals give a number of this size six significant digits."""
+    return max(ALIGNED - 1 - math.floor(math.log10(size)), 0)
+
+
+def _aligned(value: float | None, decimals: int | None) -> str:
+    """Write a number with so many decimals; without any given with six significant digits."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if decimals is None and value == 0:
+        return "0"
+    if decimals is None and not LEAST_PLAIN <= abs(value) < MOST_PLAIN:
+        return _written(f"{value:.{ALIGNED - 1}e}")
+    return _written(f"{value:,.{_decimals(abs(value)) if decimals is None else decimals}f}")
+
+
+def _written(text: str, *, short: bool = False) -> str:
+    """Write the digits of a number as the page does; ``short``: without the zeros that end a fraction."""
+    mantissa, e, exponent = text.partition("e")
+    if short and "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return (mantissa + (f"e{int(exponent)}" if e else "")).replace(",", "\u202f").replace("-", "−")
+
+
+def seconds(value: float | None) -> str:
+    """Write a time with its unit."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u202f")
+
+
+def cell(field: Field, value: Any, digits: int = 4) -> str:
+    """Write a value of the record for a table: with its unit, and a dash where it is not known."""
+    if not field.is_known(value):
+        return "–"
+    if field.unit == "s":
+        return seconds(float(value))
+    return number(int(value)) if field.type is int else number(float(value), digits)
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]

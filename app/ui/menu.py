@@ -1,0 +1,31 @@
+"""Menus whose choices may change while a visitor opens them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solverscope.app import ui
+from solverscope.app.ui.material_ui import pmui
+
+
+class Menu(pmui.Select):
+    """A Material menu that ignores a choice it no longer has.
+
+    A click may be on its way while the page replaces the choices, as on a busy machine. Panel's own menu
+    fails on it.
+    """
+
+    def _process_property_change(self, props: dict[str, Any]) -> dict[str, Any]:
+        known = ("", *self.labels, *self.unicode_values)
+        if self.values and props.get("value", "") not in known:
+            props = {name: value for name, value in props.items() if name != "value"}
+        return super()._process_property_change(props)
+
+
+class LineMenu(Menu):
+    """A menu in a line of text, its label next to it. ``width``: of the choice, in pixels of ordinary
+    type."""
+
+    def __init__(self, *, width: int = 130, **params: Any) -> None:
+        styles = {"--choice": f"{width / ui.REM:.3g}rem"}
+        super().__init__(size="small", styles=styles, stylesheets=[ui.asset("menu.css")], **params)

@@ -1,0 +1,241 @@
+"""Figures in the page's style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.models import (
+    Axis,
+    BasicTicker,
+    ColumnDataSource,
+    CustomJS,
+    CustomJSHover,
+    CustomJSTicker,
+    CustomJSTickFormatter,
+    DataRange1d,
+    FixedTicker,
+    Glyph,
+    GlyphRenderer,
+    HoverTool,
+    Line,
+    LinearColorMapper,
+    LinearScale,
+    LogScale,
+    NoOverlap,
+    SaveTool,
+)
+from bokeh.models.dom import HTML
+from bokeh.plotting import figure
+
+from .assets import asset
+
+#: Columns of a source of images.
+IMAGE = ("image", "x", "y", "dw", "dh")
+#: Label of an axis of λ, which is flipped.
+LAM_AXIS = "λ, decreasing to the right"
+
+
+def least(height: int) -> dict[str, str]:
+    """Return the styles of a figure that may grow: never lower than the frame says, or than ``height``
+    pixels where there is no frame, as in a notebook; and its type of the size that the frame says."""
+    return {"min-height": f"var(--least, {height}px)", "font-size": "var(--plot-type, 12px)"}
+
+
+def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
+    """Make an empty figure in the page's style; ``name`` is what a saved picture is called, ``height`` how
+    high it is in pixels where no frame says so; ``more`` are options of Bokeh's, which go before these."""
+    usual = {
+        "x_range": DataRange1d(range_padding=0.02),
+        "styles": least(height),
+        "sizing_mode": "stretch_both",
+        "min_width": 200,
+        "y_axis_type": "log" if log_y else "linear",
+        "tools": "xpan,xwheel_zoom,box_zoom,reset",
+        "active_drag": "box_zoom",
+        "active_scroll": None,
+        "toolbar_location": "right",
+    }
+    fig = styled(figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more)), name)
+    fig.js_on_change("tags", CustomJS(args={"plot": fig}, code=asset("ranges.js") + "showAllOf(plot)"))
+    step_ticks(fig.xaxis[0], whole=x_label.startswith("iteration"))
+    return fig
+
+
+def show_all(fig: figure) -> None:
+    """Undo the zoom of a figure that shows something else now.
+
+    The browser does it, which alone knows whether a visitor has zoomed.
+    """
+    fig.tags = [fig.tags[0] + 1 if fig.tags else 1]
+
+
+def upright(label: str) -> str:
+    """Return the label of a vertical axis, with each of its parts in a line of its own.
+
+    There is less room than below a horizontal axis.
+    """
+    return label.replace("  ·  ", "\n")
+
+
+def styled(fig: figure, name: str) -> figure:
+    """Put a figure into the page's style and return it; ``name`` is what it and pictures of it are called."""
+    fig.name = name
+    # what the page adds to each plot that is drawn, plots.js; nothing in a notebook
+    extras = f'<plot-extras data-figure="{fig.id}"></plot-extras>'
+    fig.elements = [HTML(html=extras, style={"display": "contents"})]
+    fig.add_tools(SaveTool(filename=name))
+    fig.toolbar.logo = None
+    fig.toolbar.autohide = True
+    fig.outline_line_color = None
+    fig.xgrid.grid_line_alpha = fig.ygrid.grid_line_alpha = 0.25
+    fig.axis.axis_label_text_font_style = "normal"
+    fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "1em"
+    fig.axis.minor_tick_line_color = None
+    fig.axis.major_label_policy = NoOverlap()  # figures may be low, or narrow
+    fig.min_border_left, fig.min_border_right = 64, 12
+    fig.axis.formatter = CustomJSTickFormatter(code=asset("tick_labels.js"))
+    for scale, axis, grid in ((fig.x_scale, fig.xaxis, fig.xgrid), (fig.y_scale, fig.yaxis, fig.ygrid)):
+        if isinstance(scale, LogScale):
+            axis.ticker = grid.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
+    return fig
+
+
+def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> GlyphRenderer:
+    """Draw a glyph. Bokeh's own methods make two more, for what is selected and for what is muted, which
+    nothing here ever is, and take twice the time."""
+    bare = {"nonselection_glyph": None, "muted_glyph": None}
+    drawn = GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
+    fig.renderers.append(drawn)
+    return drawn
+
+
+def source(*columns: str) -> ColumnDataSource:
+    """Return an empty source with these columns."""
+    return ColumnDataSource({name: [] for name in columns})
+
+
+def columns(source: ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return what rows put into the columns of a source: each has a value for every column, in their
+    order."""
+    rows = list(rows)
+    return {name: [row[k] for row in rows] for k, name in enumerate(source.data)}
+
+
+def picture(
+    image: np.ndarray, x: float, y: float, width: float, height: float, **more: Any
+) -> dict[str, list[Any]]:
+    """Return one image in the columns of its source, with its corner and size, and ``more`` of it."""
+    values = dict(zip(IMAGE, (image, x, y, width, height), strict=True)) | more
+    return {name: [value] for name, value in values.items()}
+
+
+def image(
+    fig: figure,
+    source: ColumnDataSource,
+    palette: Sequence[str],
+    ends: tuple[float, float],
+    tips: Sequence[tuple[str, str]] = (),
+    formats: Mapping[str, CustomJSHover] | None = None,
+    **colors: str,
+) -> GlyphRenderer:
+    """Draw the images of a source, whose columns are ``IMAGE``, with no grid over them: numbers from one end
+    to the other in the colours of a palette, and ``colors`` of what is beyond. With ``tips`` the pointer says
+    what is there."""
+    fig.grid.visible = False
+    shades = LinearColorMapper(palette=palette, low=ends[0], high=ends[1], **colors)
+    drawn = fig.image(*IMAGE, source=source, color_mapper=shades, level="image")
+    if tips:
+        fig.add_tools(HoverTool(tooltips=tips, formatters=dict(formats or {}), renderers=[drawn]))
+    return drawn
+
+
+def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:
+    """Send columns, unless they are there: Bokeh would send the same ones again."""
+    if not all(np.array_equal(column, source.data[name]) for name, column in columns.items()):
+        source.data = dict(columns)
+
+
+def fill(source: ColumnDataSource, *columns: Sequence[Any]) -> None:
+    """Put these columns into a source, in its order; without any it is emptied."""
+    put(source, dict(zip(source.data, columns or [()] * len(source.data), strict=True)))
+
+
+def curve(
+    fig: figure, source: ColumnDataSource, y: str, *, color: str, dash: str, width: float, alpha: float = 1.0
+) -> GlyphRenderer:
+    """Draw a line of the column ``y`` over "x"."""
+    looks = {"line_color": color, "line_dash": dash, "line_width": width, "line_alpha": alpha}
+    return draw(fig, Line(x="x", y=y, **looks), source)
+
+
+def step_ticks(axis: Axis, *, whole: bool) -> None:
+    """Put integer ticks only on a linear axis, if its values are ``whole`` numbers."""
+    if isinstance(axis.ticker, BasicTicker):
+        axis.ticker.min_interval = 1.0 if whole else 0.0
+
+
+def integer_ticks(axis: Axis) -> None:
+    """Put few ticks on an axis, and integer ones only."""
+    axis.ticker.min_interval, axis.ticker.desired_num_ticks = 1.0, 4
+
+
+def name_ticks(axis: Axis, names: Mapping[float, str]) -> None:
+    """Put ticks at these places only, with these labels."""
+    if not isinstance(axis.ticker, FixedTicker):
+        axis.ticker = FixedTicker()
+    axis.ticker.ticks = sorted(names)  # in which order Bokeh looks for labels that overlap
+    axis.major_label_overrides = dict(names)
+
+
+def scale(fig: figure, dimension: str, *, log: bool) -> None:
+    """Make the axis "x" or "y" of a figure logarithmic, or linear, if it is not so already."""
+    if isinstance(getattr(fig, f"{dimension}_scale"), LogScale) == log:
+        return
+    setattr(fig, f"{dimension}_scale", LogScale() if log else LinearScale())
+    ticker = CustomJSTicker(major_code=asset("log_ticks.js")) if log else BasicTicker()
+    axis, grid = (fig.xaxis, fig.xgrid) if dimension == "x" else (fig.yaxis, fig.ygrid)
+    axis.ticker = grid.ticker = ticker
+
+
+def follow_axes(fig: figure) -> None:
+    """Reset the ranges of a figure whenever an axis gets another label or scale.
+
+    The browser does it: it alone knows whether a visitor has zoomed, and it takes a range that was once
+    logarithmic to be so for good."""
+    code = asset("ranges.js") + "showAxis(plot, dimension)"
+    for dimension, axis in (("x", fig.xaxis[0]), ("y", fig.yaxis[0])):
+        args = {"plot": fig, "dimension": dimension}
+        begin = CustomJS(args=args, code=code)
+        axis.js_on_change("axis_label", begin)
+        fig.js_on_change(f"{dimension}_scale", begin)
+
+
+def point_out(fig: figure, *said: tuple[str, str]) -> CustomJS:
+    """Show the iterate nearest to the pointer, one line for each run near it.
+
+    Curves are lines of a column "y" over "x", with a column "iteration" if x is another number. ``said``, an
+    argument of the callback, lists further values of a point, [name, column] each. With the argument
+    ``names`` a column "of" has the name of each point, and only the nearest line is shown; with ``shape``
+    names of pixels have a picture.
+    """
+    args = {"said": [list(pair) for pair in said], "names": None, "shape": None}
+    pointer = CustomJS(args=args, code=asset("pixels.js", "pointer.js"))
+    fig.js_on_event("mousemove", pointer)
+    fig.js_on_event("mouseleave", pointer)
+    return pointer
+
+
+def hover_name(place: str) -> str:
+    """Return the HTML of a name in a hover box, with a picture if it is one of pixels.
+
+    A formatter of this ``place`` returns both by ``nameOrPicture`` of ``assets/pixels.js``.
+    """
+    look = "vertical-align: middle; margin: 2px 0 2px 8px; max-height: 2.5em"
+    return f'{place}{{custom}}<img alt="" class="pixels" src="{place}{{picture}}" style="{look}">'
+
+
+def diamonds(fig: figure, source: ColumnDataSource, x: str, y: str, **looks: Any) -> GlyphRenderer:
+    """Draw a diamond at each point of a source: the mark of something that happened at an iterate."""
+    return fig.scatter(x, y, source=source, marker="diamond", **({"size": 11} | looks))

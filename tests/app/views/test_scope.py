@@ -1,0 +1,76 @@
+"""A scope draws runs while they are at work in the cell's own thread, at most a tenth of the time."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from solverscope import datasets, solvers
+from solverscope.app import notebook, views
+from solverscope.app.notebook import Scope, solverscope_run
+from solverscope.app.views.scope import DRAW_SPACING
+from solverscope.solvers.estimators import SparseLogistic
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    part = datasets.load("breast-cancer").train
+    return part.X, part.y
+
+
+def drawn(view):
+    """Points of each curve."""
+    lines = [line for line in view.figure.renderers if line.name]
+    return {line.name: len(line.data_source.data["x"]) for line in lines}
+
+
+def test_estimators_draw_in_one_scope_beside_each_other(cancer):
+    scope = Scope([views.Convergence(measure="objective")])
+    for id in ("prox-qn", "owl-qn"):
+        model = SparseLogistic(id, lam=0.01, scope=scope).fit(*cancer)
+        assert drawn(scope.views[0])[id] == len(model.trace_)
+    assert [trace.info.label for trace in scope.traces] == ["prox-qn", "owl-qn"]
+    assert clone(model).scope is scope
+    assert copy.deepcopy(scope) is scope
+
+
+def test_scope_of_an_estimator_is_a_new_one_in_the_cell(cancer, monkeypatch):
+    made = []
+    monkeypatch.setattr(notebook, "live", lambda: made.append(Scope()) or made[-1])
+    model = SparseLogistic(lam=0.01, scope=True).fit(*cancer)
+    ((scope,), (trace,)) = made, made[0].traces
+    assert trace is model.trace_
+    assert drawn(scope.views[0])["newton-cd"] == len(trace)
+
+
+def test_drawing_takes_at_most_a_tenth_of_the_time():
+    now, drawing = 0.0, 0.0
+
+    class Slow(views.Convergence):
+        def draw(self):
+            nonlocal now, drawing
+            now, drawing = now + 1.0, drawing + 1.0
+
+    scope = Scope([Slow], clock=lambda: now)
+    now = drawing = 0.0
+    trace = solvers.Trace({"label": "mine"})
+    for k in range(1000):
+        trace.append({"iteration": k, "objective": 1.0})
+        scope(trace)
+        now += 0.1
+    assert 5 < drawing <= 1.0 + now / DRAW_SPACING
+
+
+def test_a_loop_of_ones_own_is_drawn_beside_a_solver(cancer):
+    problem = solvers.make_problem(*cancer, penalty="l1", lam=0.01)
+    scope = Scope([views.Convergence(measure="objective")])
+    scope(solvers.solve(problem, solvers.make_solver("prox-qn")))
+    with solverscope_run("mine", problem, scope) as run:
+        w = np.zeros(problem.size)
+        for _ in range(20):
+            run.iterate(w=w)
+            w = problem.penalty.prox(w - 0.1 * problem.at(w).gradient(), 0.1)
+    assert drawn(scope.views[0]) == {"prox-qn": len(scope.traces[0]), "mine": len(run.trace)}

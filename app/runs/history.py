@@ -154,6 +154,8 @@ class History:
         if archive is None:
             answer.set_exception(HistoryUnavailable(self.trouble))
             return
+        if self._followed:  # an answer knows the runs as they were when it was asked for
+            self._write(archive, closing=False)
         try:
             found = work(archive)
         except sqlite3.Error as error:

@@ -86,7 +86,14 @@ def same(a, b):
     return True
 
 
-# what is kept
+def test_an_answer_knows_all_that_a_run_told_before_it_was_asked_for(opened):
+    history, run = opened(None), Made(n=1)
+    history.record(run)
+    (kept,) = listed(history)
+    run.go_on(3)
+    assert len(loaded(history, kept.id)) == 4
+    run.end()
+    assert loaded(history, kept.id).status == "converged"
 
 
 def test_a_run_is_kept_with_rows_words_weights_metrics_and_observations(path, opened, small_problem):

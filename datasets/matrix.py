@@ -85,6 +85,10 @@ class Products:
         """Return the matrix of these rows, in this order."""
         return Products(self.base(rows), self.degree, self.bias)
 
+    def with_constant(self) -> Products:
+        """Return the matrix with the constant 1 as its last column, which it may have already."""
+        return self if self.bias else Products(self.base(), self.degree)
+
     def base(self, rows: np.ndarray | slice = slice(None)) -> scipy.sparse.csr_matrix:
         """Return the features without products and constant, (n, d0)."""
         data = np.ones(len(self._indices), np.int8) if self.binary else self._values

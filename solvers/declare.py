@@ -49,6 +49,7 @@ class Trait(enum.Flag):
     QUANTILE = "the quantile loss"
     EPSILON_INSENSITIVE = "the ε-insensitive loss"
     ROW_NORM = "Σ_j ‖W_j‖₂ as penalty"
+    UNIFORM = "a penalty with the same strength for all weights (no intercept, no penalty factors)"
 
 
 #: The largest seed: more is taken for a mistake.

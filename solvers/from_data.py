@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import psutil
+import scipy.sparse as sp
 
 from .compute.jit import compile_clock
 from .compute.team import Team
-from .declare import number
+from .declare import Trait, number
 from .linalg.arrays import ArrayData, from_arrays
 from .linalg.design import Design
 from .problems.losses.loss import BoundLoss, Loss
@@ -69,6 +70,8 @@ def make_problem(
     average: bool | None = None,
     loss_params: Mapping[str, Any] | None = None,
     penalty_params: Mapping[str, Any] | None = None,
+    intercept: bool | None = None,
+    penalty_factors: Any = None,
     threads: int = 1,
     workers: WorkerPool | None = None,
     pulse: Callable[[], None] = lambda: None,
@@ -93,6 +96,11 @@ def make_problem(
         Whether s is 1/n or 1; by default as in the loss's paper.
     loss_params, penalty_params : mapping, optional
         Hyper-parameters by name.
+    intercept : bool, optional
+        Whether to fit a constant for each output, which is not penalised: the last feature is then 1.
+        Default: no.
+    penalty_factors : array of shape (d,), optional
+        v_j >= 0 of each feature, whose weights have the strength λv_j; 0 leaves them without a penalty.
     threads : int
         Threads over which rows are split.
     workers : WorkerPool, optional
@@ -124,7 +132,9 @@ def make_problem(
     strength = make(penalty_class, "penalty", penalty_params or {})
     lam, lam_ratio = _checked_lam(strength, lam, lam_ratio)
     average = chosen.average if average is None else average
-    problem = _assembled(data, chosen, strength, average, threads, workers).with_pulse(pulse)
+    factors = _checked_factors(penalty_factors, data.train.X.shape[1])
+    problem = _assembled(data, chosen, strength, average, threads, workers, factors, bool(intercept))
+    problem = problem.with_pulse(pulse)
     if strength.takes_lam:
         # λ_max is computed only where there is one: it costs a gradient
         relative = strength.sparse and problem.smooth and problem.lam_max is not None
@@ -159,23 +169,64 @@ def _checked_lam(
     return own, ratio
 
 
+def _checked_factors(factors: Any, n_features: int) -> np.ndarray | None:
+    """Return penalty factors as an array, one for each feature; return None if there are none."""
+    if factors is None:
+        return None
+    try:
+        v = np.asarray(factors, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("penalty_factors are no numbers: give one for each feature") from None
+    if v.shape != (n_features,):
+        raise ValueError(
+            f"penalty_factors have the shape {v.shape}: give one for each of {n_features:,} features"
+        )
+    if not np.isfinite(v).all() or v.min() < 0.0:
+        raise ValueError("penalty_factors must be finite, and 0 or more")
+    if not v.any():
+        raise ValueError("penalty_factors are all 0, which leaves nothing to penalise: take penalty='none'")
+    return v
+
+
+def _with_constant(X: Any) -> Any:
+    """Return features with the constant 1 as the last."""
+    if hasattr(X, "with_constant"):
+        return X.with_constant()
+    one = np.ones((X.shape[0], 1))
+    return sp.hstack([X, one], format="csr") if sp.issparse(X) else np.hstack([X, one])
+
+
 def _assembled(
-    data: Any, loss: Loss, penalty: Penalty, average: bool, threads: int, workers: WorkerPool | None
+    data: Any,
+    loss: Loss,
+    penalty: Penalty,
+    average: bool,
+    threads: int,
+    workers: WorkerPool | None,
+    factors: np.ndarray | None,
+    intercept: bool,
 ) -> Problem:
     """Bind the loss to the labels, and put the parts of the problem together, without λ."""
     if workers is None:
         _check_room(data)
+    prepared = _with_constant if intercept else lambda X: X
     team = Team(threads)
     bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(data)
     if workers is None:
         bound = bound.attached(team, lambda: None)
-        design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
+        design = Design(prepared(data.train.X), bound.n_outputs, bound.n_tail, team)
     else:
-        design, bound = split(data.train.X, bound, workers)
+        design, bound = split(prepared(data.train.X), bound, workers)
+    if (factors is not None or intercept) and bound.traits & (Trait.SMOOTH | Trait.HESSIAN) == Trait.SMOOTH:
+        where = "" if workers is None else " on shards"
+        raise ValueError(
+            f"loss {loss.id}{where} has no Hessian, by which weights without a penalty are fitted: "
+            "leave out intercept and penalty_factors"
+        )
 
     def test() -> tuple[Design, BoundLoss]:
         held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(data)
-        return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
+        return Design(prepared(data.test.X), held_out.n_outputs, held_out.n_tail), held_out
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed}
     about |= {"source": data.source, "digest": _digest(data, design)}
@@ -185,10 +236,24 @@ def _assembled(
         penalty,
         average=average,
         about=about,
-        names=Names.of(data, bound.n_outputs),
+        names=Names.of(data, bound.n_outputs, design.n_features - 1 if intercept else None),
         test=None if data.test is None else test,
         start=None if getattr(data, "start", None) is None else np.array(data.start, dtype=np.float64),
+        factors=_factors_of_weights(factors, design, intercept),
+        intercept=intercept,
     )
+
+
+def _factors_of_weights(factors: np.ndarray | None, design: Design, intercept: bool) -> np.ndarray | None:
+    """Return the penalty factor of each weight, of which transitions have 1; return None if all have."""
+    if factors is None and not intercept:
+        return None
+    rows = np.ones(design.n_features)
+    if factors is not None:
+        rows[: factors.size] = factors
+    if intercept:
+        rows[-1] = 0.0
+    return np.concatenate([np.repeat(rows, design.n_outputs), np.ones(design.n_tail)])
 
 
 def _digest(data: Any, design: Design) -> str | Callable[[], str]:

@@ -311,7 +311,9 @@ def why_not_loss(loss: str, kind: str) -> str | None:
     return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
 
 
-def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = False) -> str | None:
+def why_not_solver(
+    solver: str, loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True
+) -> str | None:
     """Return why a solver cannot take a loss with a penalty.
 
     Parameters
@@ -320,6 +322,8 @@ def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = Fals
         Their ids.
     sharded : bool
         Whether the rows are split over shards, in which case a loss offers less.
+    uniform : bool
+        Whether all weights have the same strength; not so with an intercept or penalty factors.
 
     Returns
     -------
@@ -328,10 +332,12 @@ def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = Fals
     """
     seen = lookup(LOSSES, "loss", loss).traits
     offered = (seen & SHARDED_TRAITS if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
+    if uniform or not PENALTIES[penalty].takes_lam:
+        offered |= Trait.UNIFORM
     return _why_not(lookup(SOLVERS, "solver", solver), offered)
 
 
-def compatible(loss: str, penalty: str, *, sharded: bool = False) -> list[str]:
+def compatible(loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True) -> list[str]:
     """List the solvers that accept a loss with a penalty.
 
     Parameters
@@ -340,6 +346,8 @@ def compatible(loss: str, penalty: str, *, sharded: bool = False) -> list[str]:
         Their ids.
     sharded : bool
         Whether the rows are split over shards.
+    uniform : bool
+        Whether all weights have the same strength; not so with an intercept or penalty factors.
 
     Returns
     -------
@@ -352,7 +360,8 @@ def compatible(loss: str, penalty: str, *, sharded: bool = False) -> list[str]:
     >>> solvers.compatible(loss="tree-softmax", penalty="l1")[:3]
     ['prox-qn', 'prox-gd', 'owl-qn']
     """
-    return [id for id in SOLVERS if why_not_solver(id, loss, penalty, sharded=sharded) is None]
+    how = {"sharded": sharded, "uniform": uniform}
+    return [id for id in SOLVERS if why_not_solver(id, loss, penalty, **how) is None]
 
 
 def why_not_solver_on(solver: str, problem: Problem) -> str | None:
@@ -370,7 +379,10 @@ def why_not_solver_on(solver: str, problem: Problem) -> str | None:
     str or None
         The end of a sentence that begins with the solver; None if it can.
     """
-    return _why_not(lookup(SOLVERS, "solver", solver), problem.loss.traits | problem.penalty.traits)
+    offered = problem.loss.traits | problem.penalty.traits
+    if problem.uniform:
+        offered |= Trait.UNIFORM
+    return _why_not(lookup(SOLVERS, "solver", solver), offered)
 
 
 def _why_not(solver: type[Solver], offered: Trait) -> str | None:

@@ -197,16 +197,18 @@ def load(
     for experiment in experiments:
         loss = experiment.problem.make_loss(data).id
         for entrant in experiment.entrants:
-            _check(entrant.id, loss, experiment.problem.penalty or data.penalty, sharded=sharded)
+            penalty, uniform = experiment.problem.penalty or data.penalty, not experiment.problem.intercept
+            _check(entrant.id, loss, penalty, sharded=sharded, uniform=uniform)
     return data
 
 
-def _check(solver: str, loss: str, penalty: str, *, sharded: bool) -> None:
-    reason = solvers.why_not_solver(solver, loss, penalty, sharded=sharded)
+def _check(solver: str, loss: str, penalty: str, *, sharded: bool, uniform: bool) -> None:
+    reason = solvers.why_not_solver(solver, loss, penalty, sharded=sharded, uniform=uniform)
     if reason is not None:
-        fitting = solvers.compatible(loss, penalty, sharded=sharded)
+        fitting = solvers.compatible(loss, penalty, sharded=sharded, uniform=uniform)
         advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
-        given = f"{loss} with penalty {penalty}" + (" on shards" if sharded else "")
+        given = f"{loss} with penalty {penalty}"
+        given += (" on shards" if sharded else "") + ("" if uniform else " and an intercept")
         raise ValueError(f"solver {solver} {reason}, unlike {given}: {advice}")
 
 
@@ -231,5 +233,5 @@ def sentence(problem: solvers.Problem) -> str:
     strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
     return (
         f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
-        f"{about['loss']} with {about['penalty']}{strength}"
+        f"{about['loss']} with {about['penalty']}{strength}{', intercept' if about['intercept'] else ''}"
     )

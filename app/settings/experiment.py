@@ -395,7 +395,9 @@ def resumed_recipe(point: ResumePoint, given: Mapping[str, Any]) -> dict[str, An
     recorded = about[OPTIONS.in_record].items() if same else ()
     options = {name: str(value) for name, value in recorded if value is not None}
     filled = {
-        one.name: about[one.in_record] for one in IN_RECORD if one is not OPTIONS and given[one.name] is None
+        one.name: about.get(one.in_record)
+        for one in IN_RECORD
+        if one is not OPTIONS and given[one.name] is None
     }
     if given[LAM_RATIO.name] is not None:
         filled.pop(LAM.name, None)
@@ -407,7 +409,7 @@ def check_resumed(point: ResumePoint, problem: solvers.Problem) -> None:
     here = problem.describe()
     if here["key"] == point.problem["key"]:
         return
-    pairs = ((one.flag, here[one.in_record], point.problem[one.in_record]) for one in IN_RECORD)
+    pairs = ((one.flag, here[one.in_record], point.problem.get(one.in_record)) for one in IN_RECORD)
     other = (
         f"{flag.replace('/', ' or ')} is {now} instead of {then}" for flag, now, then in pairs if now != then
     )

@@ -29,6 +29,7 @@ class Recipe:
     lam_ratio: float | None = None
     loss_params: Mapping[str, Any] = field(default_factory=dict)
     average: bool | None = None
+    intercept: bool | None = None
     threads: int = 1
 
     @classmethod
@@ -195,12 +196,12 @@ def fits(entrant: Entrant, problem: Recipe) -> str | None:
     own = entrant.recipe(problem).penalty
     if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
         return f"needs a λ for its penalty {own}, and the problem has none"
-    return solvers.why_not_solver(entrant.id, problem.loss, own)
+    return solvers.why_not_solver(entrant.id, problem.loss, own, uniform=not problem.intercept)
 
 
 def default_entrants(problem: Recipe) -> tuple[Entrant, ...]:
     """Return the first two solvers that fit."""
-    ids = solvers.compatible(problem.loss, problem.penalty)[:2]
+    ids = solvers.compatible(problem.loss, problem.penalty, uniform=not problem.intercept)[:2]
     return tuple(Entrant(id, id) for id in ids)
 
 

@@ -238,6 +238,22 @@ AVERAGE = Setting(
     SwitchCodec(),
     in_record="average",
 )
+INTERCEPT = Setting(
+    "intercept",
+    "problem",
+    "--intercept/--no-intercept",
+    "",
+    "Fit a constant for each output too, which is not penalised; by default not.",
+    SwitchCodec(),
+    in_record="intercept",
+    in_address="intercept",
+    left_to_data=True,
+    page_field=PageField(
+        False,
+        "fit a constant for each output, without a penalty; the data option bias=1 adds one with a penalty",
+        "intercept",
+    ),
+)
 BREAKS = Setting(
     "breaks",
     "limits",
@@ -295,6 +311,7 @@ SETTINGS: tuple[Setting[Any], ...] = (
     MAX_SECONDS,
     ORIGIN,
     AVERAGE,
+    INTERCEPT,
     BREAKS,
     LAM_CHANGES,
     REPEAT,
@@ -302,7 +319,20 @@ SETTINGS: tuple[Setting[Any], ...] = (
 #: The order in which the help of a command lists settings; those that are not named here come last.
 IN_HELP = (
     *(LOSS, PENALTY, LAM, LAM_RATIO, LAM_CHANGES, F_STAR, BREAKS, ORIGIN),
-    *(AVERAGE, SET, LOSS_PARAMS, PENALTY_PARAMS, OPTIONS, TOL, GAP, MAX_ITER, MAX_SECONDS, SEED, THREADS),
+    *(
+        AVERAGE,
+        INTERCEPT,
+        SET,
+        LOSS_PARAMS,
+        PENALTY_PARAMS,
+        OPTIONS,
+        TOL,
+        GAP,
+        MAX_ITER,
+        MAX_SECONDS,
+        SEED,
+        THREADS,
+    ),
 )
 #: Settings that an address has.
 IN_ADDRESS = tuple(one for one in SETTINGS if one.in_address)

@@ -17,6 +17,7 @@ PROBLEM_WORDS = {
     "lam": "λ",
     "lam_max": "λ_max",
     "average": "average over instances",
+    "intercept": "intercept",
     "n_samples": "samples n",
     "n_features": "features d",
     "n_outputs": "outputs",
@@ -73,6 +74,7 @@ def of_problem(record: Mapping[str, Any]) -> str:
     parts.append(f"seed {record.get('seed')}")
     scale = "an average over instances" if record.get("average") else "a sum over instances"
     loss = [f"loss {record['loss']}, {scale}", *_pairs(record.get("loss_params", {}))]
+    loss += ["an intercept"] if record.get("intercept") else []
     penalty = [f"penalty {record['penalty']}", *_pairs(record.get("penalty_params", {}))]
     if record.get("lam") is not None and record.get("lam_max"):
         penalty.append(f"λ_max = {record['lam_max']:.6g}")

@@ -66,7 +66,8 @@ def settings_of(cell: Experiment) -> dict[str, Any]:
         "limits": asdict(cell.limits),
     }
     found = {f"{table}.{name}": value for table, given in tables.items() for name, value in given.items()}
-    return {**found, "average": recipe.average, "threads": recipe.threads}
+    same = {"average": recipe.average, "intercept": recipe.intercept, "threads": recipe.threads}
+    return {**found, **same}
 
 
 def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -12,6 +12,14 @@ from ..compute.jit import kernel
 
 #: Entries this close to the largest one, relatively, share the ℓ∞ norm with it.
 LARGEST_TIE = 1e-12
+#: The penalty factors of rows whose strengths are all the same.
+NO_FACTORS = np.empty(0)
+
+
+@kernel
+def factor_of(factors, j):
+    """Return the penalty factor of row j."""
+    return factors[j] if factors.size else 1.0
 
 
 @kernel
@@ -133,34 +141,37 @@ def row_subgradient(w, g, l1, l2, sup, out):
 
 
 @kernel
-def rows_value(W, l1, l2, sup):
-    """Sum the penalty over rows."""
+def rows_value(W, l1, l2, sup, factors):
+    """Sum the penalty over rows, each times its factor."""
     total = 0.0
     for j in range(W.shape[0]):
-        total += row_value(W[j], l1, l2, sup)
+        total += factor_of(factors, j) * row_value(W[j], l1, l2, sup)
     return total
 
 
 @kernel
-def rows_prox(V, l1, l2, sup):
+def rows_prox(V, l1, l2, sup, factors):
     """Replace each row by its prox."""
     for j in range(V.shape[0]):
-        row_prox(V[j], l1, l2, sup)
+        v = factor_of(factors, j)
+        row_prox(V[j], v * l1, v * l2, v * sup)
 
 
 @kernel
-def rows_subgradient(W, G, l1, l2, sup, out):
+def rows_subgradient(W, G, l1, l2, sup, factors, out):
     """Write the minimum-norm subgradient of each row to ``out``."""
     for j in range(W.shape[0]):
-        row_subgradient(W[j], G[j], l1, l2, sup, out[j])
+        v = factor_of(factors, j)
+        row_subgradient(W[j], G[j], v * l1, v * l2, v * sup, out[j])
 
 
 @kernel
-def rows_violation(W, G, l1, l2, sup):
+def rows_violation(W, G, l1, l2, sup, factors):
     """Return the largest ℓ2 norm of a row of the minimum-norm subgradient."""
     largest, out = 0.0, np.empty(W.shape[1])
     for j in range(W.shape[0]):
-        row_subgradient(W[j], G[j], l1, l2, sup, out)
+        v = factor_of(factors, j)
+        row_subgradient(W[j], G[j], v * l1, v * l2, v * sup, out)
         largest = max(largest, norm(out))
     return largest
 

@@ -112,7 +112,10 @@ class Solver(Declared):
         return None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return why the problem does not fit into memory with this solver; return None if it does."""
+        """Return why the solver cannot run on the problem, whose loss and penalty have what it needs: it needs
+        one strength for all weights, or more memory than is free. Return None if it can."""
+        if Trait.UNIFORM in self.needs and not problem.uniform:
+            return f"{self.id} needs {Trait.UNIFORM.phrase}"
         needed, free = self.dense_vectors * 8 * problem.size, psutil.virtual_memory().available
         if needed <= free:
             return None

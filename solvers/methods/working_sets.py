@@ -224,6 +224,8 @@ class Selection:
         self.strengths = penalty.row_norms
         self.width = design.n_outputs if rows or any(self.strengths[1:]) else 1
         self.n_blocks = problem.size // self.width
+        #: penalty factors of the blocks; empty if all are 1
+        self.factors = penalty.factor_array[:: self.width]
         self.aim = problem.aim(tol)
         self.policy = ShrinkingPolicy(
             rule.schedule(tol, self.aim, problem.violation_at_zero()),
@@ -376,6 +378,7 @@ class Selection:
             threshold=self.policy.threshold,
             all_remaining=all_remaining,
             ball=ball,
+            factors=screened.take(self.factors) if self.factors.size else self.factors,
         )
         self.cost += cpu_seconds(self.problem) - began
 

@@ -105,12 +105,12 @@ class Study:
         ‖·‖₁."""
         none = np.zeros(0)
         found = self._line.breakpoints() if self.has_slopes else Breakpoints(math.nan, none, none)
-        l1, w, d = self._problem.penalty.l1, self._line.point.w, self._line.d
-        if not l1:
+        l1, w, d = self._problem.l1_strengths, self._line.point.w, self._line.d
+        if not self._problem.penalty.l1:
             return found
-        passing = np.flatnonzero(w * d < 0.0)
+        passing = np.flatnonzero((w * d < 0.0) & (l1 > 0.0))
         t = np.concatenate([found.t, -w[passing] / d[passing]])
-        jump = np.concatenate([found.jump, 2.0 * l1 * np.abs(d[passing])])
+        jump = np.concatenate([found.jump, 2.0 * l1[passing] * np.abs(d[passing])])
         order = np.argsort(t, kind="stable")
         return found._replace(t=t[order], jump=jump[order])
 

@@ -54,7 +54,7 @@ class Line:
         self.problem = point.problem
         self.delta = self.problem.design.scores(d, active)
         self._w = active.take(point.w)
-        self._penalty = self.problem.penalty.on(slice(None) if active.full else active.coordinates)
+        self._penalty = self.problem.penalty_on(active)
         self._sup: tuple[float, Scores] | None = None
         self._first = True
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..declare import param
 from ..linalg.scores import Scores
+from .penalties import NoPenalty
 from .problem import Problem
 
 #: Accuracy of the largest eigenvalue, and the factor by which it is raised: it is approached from below.
@@ -29,7 +30,9 @@ def block_constants(problem: Problem, constant: str) -> np.ndarray:
     ``curvature``.
     """
     bounds = problem.loss.block_curvature(problem.design.squared_sums, constant == "tight")
-    return problem.scale * bounds + problem.penalty.ridge
+    rows = slice(0, problem.design.n_features * problem.design.n_outputs, problem.design.n_outputs)
+    penalty = problem.penalty.on(rows)
+    return problem.scale * bounds + penalty.each(penalty.ridge)
 
 
 def overall_constant(problem: Problem, constant: str) -> float:
@@ -39,9 +42,10 @@ def overall_constant(problem: Problem, constant: str) -> float:
     c is the curvature of the loss of each row. With ``constant="paper"`` K is the ridge plus Σ_j K_j, each
     K_j taken without the ridge: the sum has ‖X‖_F² in place of ‖X‖₂².
     """
-    ridge = problem.penalty.ridge
+    ridge = float(np.max(problem.penalty.each(problem.penalty.ridge)))
     if constant == "paper":
-        return float((block_constants(problem, constant) - ridge).sum()) + ridge
+        plain = problem.with_penalty(NoPenalty())
+        return float(block_constants(plain, constant).sum()) + ridge
     design, curvature = problem.design, problem.loss.curvature(True)[:, None]
     # all outputs have the same matrix: the weights of one will do
     first = design.working_set(np.arange(design.n_features) * design.n_outputs)

@@ -20,13 +20,31 @@ VECTOR_PIECE = 200_000
 class Objective:
     """Design, loss and penalty together; ``scale`` s is 1 (sum over instances) or 1/n (average).
 
-    This is what a :class:`.problem.Problem` is made of.
+    This is what a :class:`.problem.Problem` is made of. ``factors`` v, one for each weight, make the strength
+    of weight j λv_j; all weights of a row have the same.
     """
 
-    def __init__(self, design: Design, loss: BoundLoss, penalty: Penalty, *, average: bool) -> None:
+    def __init__(
+        self,
+        design: Design,
+        loss: BoundLoss,
+        penalty: Penalty,
+        *,
+        average: bool,
+        factors: np.ndarray | None = None,
+    ) -> None:
         self.design, self.loss, self.average = design, loss, average
         self.scale = 1.0 / loss.n_instances if average else 1.0
-        self.penalty = penalty.over(design.n_outputs)
+        #: the penalty factor of each weight; None: 1
+        self.factors = factors
+        #: the weights that are not penalised, ascending; none if the penalty is empty
+        self.free = np.zeros(0, dtype=np.int64) if factors is None else np.flatnonzero(factors == 0.0)
+        self.penalty = self.fitted(penalty)
+
+    def fitted(self, penalty: Penalty) -> Penalty:
+        """Return a penalty for the weights of this problem, with its penalty factors."""
+        penalty = penalty.over(self.design.n_outputs)
+        return penalty if self.factors is None else penalty.with_factors(self.factors)
 
     @property
     def smooth(self) -> bool:
@@ -37,6 +55,20 @@ class Objective:
     def size(self) -> int:
         """Return the number of weights d."""
         return self.design.size
+
+    @property
+    def uniform(self) -> bool:
+        """Return whether the penalty has the same strength for all weights."""
+        return self.factors is None or not self.penalty.takes_lam
+
+    @property
+    def l1_strengths(self) -> np.ndarray:
+        """Return the strength of |w_j| for each weight; read-only, and no memory if all are the same."""
+        return np.broadcast_to(self.penalty.each(self.penalty.l1), (self.size,))
+
+    def penalty_on(self, active: WorkingSet) -> Penalty:
+        """Return the penalty of the members of a working set."""
+        return self.penalty.on(slice(None) if active.full else active.coordinates)
 
     def pulse(self) -> None:
         """Pause or stop here if the run is to: solvers call it between chunks of their own long loops."""
@@ -62,7 +94,7 @@ class Objective:
         Yield everything at once, or one piece at a time if all weights are members.
         """
         if active is not None and not active.full:
-            yield self.penalty.on(active.coordinates), *of
+            yield self.penalty_on(active), *of
             return
         for part in self.pieces():
             yield self.penalty.on(part), *(v[part] for v in of)
@@ -73,6 +105,13 @@ class Objective:
         out = np.empty(self.size)
         for part in self.pieces():
             out[part] = entries(*(v[part] for v in of))
+        return out
+
+    def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """Return the minimum-norm subgradient at w of all weights, ``g`` being the smooth part's gradient."""
+        out = np.empty(self.size)
+        for penalty, own, gradient, piece in self.parts(None, w, g, out):
+            piece[:] = penalty.subgradient(own, gradient)
         return out
 
     def total(self, term: Callable[..., float], *of: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -10,6 +11,8 @@ import numpy as np
 from ..compute.jit import kernel
 from ..declare import Declared, Trait, param
 from ..linalg.row_norms import (
+    NO_FACTORS,
+    factor_of,
     rows_prox,
     rows_subgradient,
     rows_value,
@@ -37,7 +40,8 @@ class Penalty(Declared):
     is always the gradient of loss plus ridge. For penalties that separate into single weights the kinks are
     ``l1`` ‖w‖₁ (possibly zero), and all methods take any subset of the weights. Those that separate into rows
     of W (:class:`RowPenalty`) add a norm of each row, and their methods take whole rows. Weights ``w`` and
-    gradients ``g`` are flat arrays of as many entries.
+    gradients ``g`` are flat arrays of as many entries. With penalty factors v the strengths of weight j are
+    ``l1`` v_j and ``ridge`` v_j, and solvers that need ``Trait.UNIFORM`` refuse the problem.
 
     Examples
     --------
@@ -64,6 +68,8 @@ class Penalty(Declared):
     width: ClassVar[int] = 1
     #: how many weights each stands for, set by :meth:`repeated`; None: one each
     times: ClassVar[np.ndarray | None] = None
+    #: v_j ≥ 0 of each weight, by which its strength is multiplied, set by :meth:`with_factors`; None: 1
+    factors: ClassVar[np.ndarray | None] = None
 
     @property
     def row_norms(self) -> tuple[float, float, float]:
@@ -86,27 +92,54 @@ class Penalty(Declared):
             raise TypeError(f"{self.id} has kinks: weights that stand for several are known to ridges alone")
         return self._holding(times=times)
 
+    def with_factors(self, factors: np.ndarray) -> Self:
+        """Return the penalty whose strength of weight j is λ ``factors[j]``: glmnet's penalty factors.
+
+        A weight with the factor 0 is not penalised. Weights of a row have the same factor.
+        """
+        return self._holding(factors=factors)
+
     def on(self, where: slice | np.ndarray) -> Self:
         """Return the penalty of some of the weights."""
-        return self if self.times is None else self._holding(times=self.times[where])
+        own = {name: getattr(self, name) for name in ("times", "factors")}
+        own = {name: each[where] for name, each in own.items() if each is not None}
+        return self._holding(**own) if own else self
+
+    def each(self, strength: float) -> float | np.ndarray:
+        """Return the strength of each weight: ``strength`` times its factor; one number if all have it."""
+        return strength if self.factors is None else strength * self.factors
+
+    @property
+    def least_factor(self) -> float:
+        """Return the least factor above 0."""
+        return 1.0 if self.factors is None else float(self.factors[self.factors > 0.0].min(initial=math.inf))
+
+    @property
+    def convexity(self) -> float:
+        """Return the modulus of strong convexity: the ridge of the weight that has the least."""
+        return self.ridge if self.factors is None else self.ridge * float(self.factors.min())
 
     def ridge_gradient(self, w: np.ndarray) -> np.ndarray:
         """Return the gradient of the smooth part ½ ridge ‖w‖²."""
-        g = self.ridge * w
+        g = self.each(self.ridge) * w
         if self.times is not None:
             g *= self.times
         return g
 
     def ridge_product(self, u: np.ndarray, v: np.ndarray) -> float:
         """Return uᵀ∇²v of the smooth part: ridge uᵀv."""
-        if self.times is None:
-            return self.ridge * float(u @ v)
-        return self.ridge * float((self.times * u) @ v)
+        if self.times is not None:
+            u = self.times * u
+        if self.factors is not None:
+            u = self.factors * u
+        return self.ridge * float(u @ v)
 
     def value(self, w: np.ndarray) -> float:
         """Return λR(w)."""
         value = 0.0
-        if self.l1:
+        if self.l1 and self.factors is not None:
+            value += self.l1 * float(self.factors @ np.abs(w))
+        elif self.l1:
             value += self.l1 * float(np.abs(w[w != 0.0]).sum())
         if self.ridge:
             value += 0.5 * self.ridge_product(w, w)
@@ -124,23 +157,45 @@ class Penalty(Declared):
         (-1)."""
         slope = self.ridge_product(w, d) if self.ridge else 0.0
         if self.l1:
+            d = d if self.factors is None else self.factors * d
             slope += self.l1 * float(np.sign(w) @ d + side * np.abs(d[w == 0.0]).sum())
         return slope
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         """Return argmin_w ½‖w - v‖² + step·(part with kinks)(w): soft-thresholding."""
-        return soft_threshold(v, step * self.l1)
+        return soft_threshold(v, step * self.each(self.l1))
 
     def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
         """Return the minimum-norm subgradient of the objective if its smooth part has gradient ``g``.
 
         This is eq. (16) of Zhong et al. 2014, and the pseudo-gradient of Andrew and Gao 2007.
         """
-        return min_norm_subgradient(w, g, self.l1)
+        return min_norm_subgradient(w, g, self.l1, self.factor_array)
 
     def violation(self, w: np.ndarray, g: np.ndarray) -> float:
         """Return the largest absolute entry of the minimum-norm subgradient."""
-        return largest_violation(w, g, self.l1)
+        return largest_violation(w, g, self.l1, self.factor_array)
+
+    @property
+    def factor_array(self) -> np.ndarray:
+        """Return the factors as kernels take them: an empty array if there are none."""
+        return NO_FACTORS if self.factors is None else self.factors
+
+    def dual_norm(self, g: np.ndarray) -> float | None:
+        """Return the smallest λ at which zero is optimal for all weights that have a factor above 0, for the
+        gradient ``g`` of the loss there; return None if there is no such λ."""
+        if self.factors is None:
+            return self.lam_max(g)
+        penalised = self.factors > 0.0
+        return self._holding(factors=None).lam_max(g[penalised] / self.factors[penalised])
+
+    def unit_norm(self, width: int) -> float | None:
+        """Return by how much :meth:`dual_norm` may grow if each entry of a gradient in rows of ``width``
+        grows by 1."""
+        one = self._holding(factors=None).lam_max(np.ones(width))
+        if one is None or self.factors is None:
+            return one
+        return one / self.least_factor
 
     def lam_max(self, g0: np.ndarray) -> float | None:
         """Return the smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` at w = 0.
@@ -234,10 +289,12 @@ class RowPenalty(Penalty):
     sparse = True
 
     def value(self, w: np.ndarray) -> float:
-        return float(rows_value(self._rows(w), *self.row_norms))
+        return float(rows_value(self._rows(w), *self.row_norms, self.row_factors))
 
     def slope(self, w: np.ndarray, d: np.ndarray, side: int = 1) -> float:
         V, D = self._rows(w), self._rows(d)
+        if self.factors is not None:  # norms are homogeneous
+            D = self.row_factors[:, None] * D
         l1, l2, sup = self.row_norms
         slope = l1 * float(np.sum(np.sign(V) * D) + side * np.abs(D[V == 0.0]).sum())
         if l2:
@@ -253,17 +310,22 @@ class RowPenalty(Penalty):
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         out = v.copy()
-        rows_prox(self._rows(out), *(step * strength for strength in self.row_norms))
+        rows_prox(self._rows(out), *(step * strength for strength in self.row_norms), self.row_factors)
         return out
 
     def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
         out = np.empty_like(g)
-        rows_subgradient(self._rows(w), self._rows(g), *self.row_norms, self._rows(out))
+        rows_subgradient(self._rows(w), self._rows(g), *self.row_norms, self.row_factors, self._rows(out))
         return out
 
     def violation(self, w: np.ndarray, g: np.ndarray) -> float:
         """Return the largest norm ‖·‖₂ of a row of the minimum-norm subgradient."""
-        return float(rows_violation(self._rows(w), self._rows(g), *self.row_norms))
+        return float(rows_violation(self._rows(w), self._rows(g), *self.row_norms, self.row_factors))
+
+    @property
+    def row_factors(self) -> np.ndarray:
+        """Return the factor of each row as kernels take them."""
+        return self.factor_array[:: self.width]
 
     def _rows(self, w: np.ndarray) -> np.ndarray:
         return w.reshape(-1, self.width)
@@ -343,18 +405,18 @@ def _entry(w, g, l1):
 
 
 @kernel
-def min_norm_subgradient(w, g, l1):
+def min_norm_subgradient(w, g, l1, factors):
     """Return g + l1 sign(w) where w ≠ 0, S(g, l1) where w = 0."""
     out = np.empty_like(g)
     for j in range(w.size):
-        out[j] = _entry(w[j], g[j], l1)
+        out[j] = _entry(w[j], g[j], factor_of(factors, j) * l1)
     return out
 
 
 @kernel
-def largest_violation(w, g, l1):
+def largest_violation(w, g, l1, factors):
     """Return the largest absolute entry of the minimum-norm subgradient, without a vector of its entries."""
     largest = 0.0
     for j in range(w.size):
-        largest = max(largest, abs(_entry(w[j], g[j], l1)))
+        largest = max(largest, abs(_entry(w[j], g[j], factor_of(factors, j) * l1)))
     return largest

@@ -195,7 +195,8 @@ class Point:
         together count as if each moved separately.
         """
         problem, h = self.problem, self.problem.loss.second_derivatives(self.scores, self.residual)
-        return problem.scale * problem.design.adjoint_of_squares(h, active) + problem.penalty.ridge
+        penalty = problem.penalty_on(active)
+        return problem.scale * problem.design.adjoint_of_squares(h, active) + penalty.each(penalty.ridge)
 
     def violation(self) -> float:
         """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights.

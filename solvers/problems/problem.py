@@ -23,6 +23,7 @@ from ..linalg.design import Design
 from ..linalg.scores import Scores
 from ..linalg.working_set import WorkingSet
 from .line import Line
+from .free_weights import fit_free_weights
 from .losses.loss import BoundLoss
 from .metrics.followed import Examples
 from .objective import Objective
@@ -59,7 +60,11 @@ class Problem(Objective):
     test : callable, optional
         Makes design and loss of the held-out data when they are first asked for.
     start : array, (weights,), optional
-        Where solvers start. Default: w = 0.
+        Where solvers start. Default: :meth:`null`.
+    factors : array, (weights,), optional
+        Penalty factors v: weight j has the strength λv_j. Default: 1. All weights of a row have the same.
+    intercept : bool
+        Whether the last feature is the constant 1 of an intercept, with the factor 0.
 
     Notes
     -----
@@ -90,8 +95,11 @@ class Problem(Objective):
         names: Names | None = None,
         test: Callable[[], tuple[Design, BoundLoss]] | None = None,
         start: np.ndarray | None = None,
+        factors: np.ndarray | None = None,
+        intercept: bool = False,
     ) -> None:
-        super().__init__(design, loss, penalty, average=average)
+        super().__init__(design, loss, penalty, average=average, factors=factors)
+        self.intercept = intercept
         self._setup_seconds = 0.0
         self._about = about or {}
         digest = self._about.get("digest")
@@ -100,11 +108,12 @@ class Problem(Objective):
         self._test = _Once(test) if test is not None else None
         self._examples = _Once(partial(Examples.of, design, loss, self._test))
         self.start = start
-        self._gradient, self._zero = _Shared(), _Shared()
+        self._gradient, self._zero, self._null = _Shared(), _Shared(), _Shared()
 
     @property
     def lam_max(self) -> float | None:
-        """Return the smallest λ at which w = 0 is optimal; return None without such a λ or a gradient."""
+        """Return the smallest λ at which all penalised weights are zero; return None without such a λ or a
+        gradient."""
         return self._at_zero.lam_max
 
     @property
@@ -141,7 +150,7 @@ class Problem(Objective):
             g0, noise = self._gradient.value
         if g0 is None:
             return _Zero(math.nan, noise, None)
-        at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
+        at_zero = (penalty.violation(np.zeros(own.size), own) for penalty, own in self.parts(None, g0))
         return _Zero(max(at_zero), noise, self.dual_norm(g0))
 
     @property
@@ -194,6 +203,7 @@ class Problem(Objective):
             "loss": _meaning(self.loss.declared, self.loss.formula),
             "penalty": [*_meaning(self.penalty, type(self.penalty)), self.lam],
             "average": self.average,
+            **({} if self.factors is None else {"factors": hashlib.sha256(self.factors).hexdigest()}),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -210,6 +220,7 @@ class Problem(Objective):
             "lam": self.lam,
             "lam_max": self.lam_max,
             "average": self.average,
+            "intercept": self.intercept,
             "n_samples": self.loss.n_instances,
             "n_features": self.design.n_features,
             "n_outputs": self.loss.n_outputs,
@@ -246,7 +257,7 @@ class Problem(Objective):
     def with_penalty(self, penalty: Penalty) -> Problem:
         """Return a copy of the problem with another penalty (data and products shared)."""
         other = copy.copy(self)
-        other.penalty, other._zero = penalty.over(self.design.n_outputs), _Shared()
+        other.penalty, other._zero = self.fitted(penalty), _Shared()
         return other
 
     def in_variables(self, design: Design, penalty: Penalty) -> Problem:
@@ -254,6 +265,7 @@ class Problem(Objective):
         ``penalty`` the same penalty. What rounding makes of a violation is taken over from this problem."""
         other, here = copy.copy(self), self._at_zero
         other.design, other.penalty, other.start = design, penalty.over(design.n_outputs), None
+        other.factors, other.free = None, np.zeros(0, dtype=np.int64)
         other._gradient, other._zero = _Shared(), _Shared()
         other._zero.value = here
         return other
@@ -263,7 +275,8 @@ class Problem(Objective):
         kernel, while a solver that finds nothing to do would end before it needs them."""
         loss, rows = self.loss.first(TINY_INSTANCES, int(self.design.edges[1]))
         design = self.design.head(rows)
-        tiny = Problem(design, loss, self.penalty, average=self.average, start=self.start)
+        same = {"start": self.start, "factors": self.factors, "intercept": self.intercept}
+        tiny = Problem(design, loss, self.penalty, average=self.average, **same)
         if tiny.lam_max:
             tiny = tiny.at_lam(0.1 * tiny.lam_max)
         return tiny
@@ -276,7 +289,8 @@ class Problem(Objective):
         loss, rows = self.loss.subset(np.sort(order[: max(1, round(share * n))]))
         design, loss = self.design.take(rows), loss.attached(self.team, self.pulse)
         design.pulse = self.pulse
-        part = Problem(design, loss, self.penalty, average=self.average, names=self.names, start=self.start)
+        same = {"start": self.start, "factors": self.factors, "intercept": self.intercept}
+        part = Problem(design, loss, self.penalty, average=self.average, names=self.names, **same)
         if self.average or self.lam is None:
             return part
         return part.at_lam(self.lam * loss.n_instances / n)
@@ -297,7 +311,7 @@ class Problem(Objective):
 
     def dual_norm(self, g: np.ndarray) -> float | None:
         """Return the smallest λ at which w = 0 is optimal for the gradient ``g`` at w = 0, or None."""
-        parts = (self.penalty.lam_max(g[part]) for part in self.pieces())
+        parts = (penalty.dual_norm(own) for penalty, own in self.parts(None, g))
         known = [lam for lam in parts if lam is not None]
         return max(known) if known else None
 
@@ -311,18 +325,29 @@ class Problem(Objective):
         return W, tail.reshape(-1, self.loss.n_outputs) if tail.size else tail
 
     def at(self, w: np.ndarray | None = None) -> Point:
-        """Return the point at ``w`` (None: ``start`` if there is one, else zero), which owns a copy of it."""
-        w = self.start if w is None else w
-        if w is None:  # a vector that may be huge is not read
-            none = self.design.working_set(np.zeros(0, dtype=np.int64))
-            scores = self.design.scores(np.zeros(0), none)
-            known = self._gradient.value  # made once, as λ_max is
-            gradient = None if known is None else known[0]
-            return Point(self, np.zeros(self.size), scores, active=none, gradient=gradient)
-        w = np.array(w, dtype=np.float64)
+        """Return the point at ``w``, which owns a copy of it; None: ``start`` if there is one, else
+        :meth:`null`."""
+        if w is None and self.start is None:
+            return self.null()
+        w = np.array(self.start if w is None else w, dtype=np.float64)
         if w.shape != (self.size,):
             raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")
         return Point(self, w, self.design.scores(w))
+
+    def null(self) -> Point:
+        """Return the point at which all penalised weights are zero, and the others, such as an intercept,
+        have their best values; zero if the loss has no gradient."""
+        if self.free.size == 0 or not self.smooth:  # a vector that may be huge is not read
+            members, own = self.design.working_set(np.zeros(0, dtype=np.int64)), np.zeros(0)
+        else:
+            if self._null.value is None:
+                self._null.value = fit_free_weights(self, self.free)[self.free]
+            members, own = self.design.working_set(self.free), self._null.value
+        w = np.zeros(self.size)
+        w[members.coordinates] = own
+        known = None if self.start is not None else self._gradient.value  # made once, as λ_max is
+        gradient = None if known is None else known[0]
+        return Point(self, w, self.design.scores(own, members), active=members, gradient=gradient)
 
     def moved(self, point: Point, w: np.ndarray) -> Point:
         """Return the point at ``w``; update its scores from those of ``point`` if that touches less of X."""
@@ -348,7 +373,10 @@ class Problem(Objective):
 
     def prox_step(self, w: np.ndarray, g: np.ndarray, step: float) -> np.ndarray:
         """Return prox_{step·λR}(w - step·g), of all weights."""
-        return self.vector(lambda w, g: self.penalty.prox(w - step * g, step), w, g)
+        out = np.empty(self.size)
+        for penalty, own, gradient, piece in self.parts(None, w, g, out):
+            piece[:] = penalty.prox(own - step * gradient, step)
+        return out
 
     def line(self, point: Point, d: np.ndarray, active: WorkingSet | None = None) -> Line:
         """Return f along w + t d; ``d`` has one entry per member of ``active`` (None: all weights)."""
@@ -380,8 +408,7 @@ class Problem(Objective):
 
 
 class _Zero(NamedTuple):
-    """Facts at w = 0: the violation, how much of it rounding may make, and the smallest λ with w = 0
-    optimal."""
+    """Facts at the null point: the violation, how much of it rounding may make, and λ_max."""
 
     violation: float
     noise: float

@@ -12,23 +12,28 @@ class Names:
     """Names of features (words, "pixel (3, 5)", ...) and outputs; those not given are numbered from 1.
 
     With ``picture_shape`` (height, width) the first features are the pixels of a picture, row by row.
+    ``constant`` is the feature of the intercept, if there is one.
     """
 
     features: Sequence[str] = ()
     outputs: Sequence[str] = ()
     picture_shape: tuple[int, int] | None = None
+    constant: int | None = None
 
     @classmethod
-    def of(cls, data: Any, n_outputs: int) -> Self:
+    def of(cls, data: Any, n_outputs: int, constant: int | None = None) -> Self:
         """Take the names that a data set has. A single output for two classes is named after the second."""
         return cls(
             getattr(data, "feature_names", ()),
             tuple(getattr(data, "label_names", ())[-n_outputs:]),
             getattr(data, "picture_shape", None),
+            constant,
         )
 
     def feature(self, j: int) -> str:
         """Name feature ``j``, row j of W."""
+        if j == self.constant:
+            return "intercept"
         return str(self.features[j]) if j < len(self.features) else f"feature {j + 1}"
 
     def output(self, c: int) -> str:

@@ -27,7 +27,7 @@ class Celer(ExternalSolver):
     paper = "Massias, Vaiter, Gramfort and Salmon 2020"
     program = "celer"
     modules = ("celer",)
-    needs = Trait.ONE_SCORE | Trait.SINGLE_NORM | Trait.NO_RIDGE
+    needs = Trait.ONE_SCORE | Trait.SINGLE_NORM | Trait.NO_RIDGE | Trait.UNIFORM
     formulas = Trait.LOG_LINEAR | Trait.LEAST_SQUARES
     observation_mode = RERUN
     takes_start = False

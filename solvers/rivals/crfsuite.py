@@ -55,7 +55,7 @@ class CRFsuite(ExternalSolver):
     paper = "Okazaki 2007"
     program = "CRFsuite"
     modules = ("pycrfsuite",)
-    needs = Trait.CHAINS | Trait.SEPARABLE
+    needs = Trait.CHAINS | Trait.SEPARABLE | Trait.UNIFORM
     observation_mode = RERUN
     takes_start = False
     dense_vectors = 24

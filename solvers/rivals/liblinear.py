@@ -40,7 +40,7 @@ class LiblinearSolver(ExternalSolver):
     paper = "Fan, Chang, Hsieh, Wang and Lin 2008"
     program = "liblinear"
     modules = ("liblinear.liblinearutil",)
-    needs = Trait.SMOOTH | Trait.MARGINS | Trait.SINGLE_NORM
+    needs = Trait.SMOOTH | Trait.MARGINS | Trait.SINGLE_NORM | Trait.UNIFORM
     observation_mode = RERUN
     takes_start = False
 

@@ -83,7 +83,7 @@ def flat(coef: np.ndarray) -> np.ndarray:
 class ScikitSmooth(ScikitLearn):
     """Base of the solvers of ``LogisticRegression``, and of ``PoissonRegressor``."""
 
-    needs = Trait.SMOOTH_PENALTY
+    needs = Trait.SMOOTH_PENALTY | Trait.UNIFORM
     formulas = Trait.LOG_LINEAR
 
     def model(self, task: Task, **params: Any) -> Any:
@@ -200,7 +200,7 @@ class ScikitSAGA(ScikitLearn):
     name = "scikit-learn saga"
     summary = "SAGA as in LogisticRegression and Ridge(solver='saga'), watched by warm restarts"
     paper = "Defazio, Bach and Lacoste-Julien 2014"
-    needs = Trait.SEPARABLE
+    needs = Trait.SEPARABLE | Trait.UNIFORM
     formulas = Trait.LOG_LINEAR | Trait.LEAST_SQUARES
     observation_mode = RESTART
     passes_each = 1.0
@@ -260,7 +260,7 @@ class ScikitLinearSVC(ScikitLearn):
     name = "scikit-learn LinearSVC"
     summary = "LinearSVC or LinearSVR, run anew with more and more iterations"
     paper = "Fan et al. 2008; Ho and Lin 2012"
-    needs = Trait.RIDGE
+    needs = Trait.RIDGE | Trait.UNIFORM
     formulas = Trait.HINGES | Trait.EPSILON_INSENSITIVE
     observation_mode = RERUN
     takes_start = False
@@ -303,7 +303,7 @@ class ScikitSGD(ScikitLearn):
     name = "scikit-learn SGD"
     summary = "SGDClassifier or SGDRegressor, watched by warm restarts"
     paper = "Bottou 2012; Tsuruoka, Tsujii and Ananiadou 2009 for ‖w‖₁"
-    needs = Trait.SEPARABLE
+    needs = Trait.SEPARABLE | Trait.UNIFORM
     formulas = Trait.MARGINS | Trait.LEAST_SQUARES | Trait.HUBER | Trait.EPSILON_INSENSITIVE
     observation_mode = RESTART
     passes_each = 1.0

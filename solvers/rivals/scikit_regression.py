@@ -55,7 +55,7 @@ class ScikitElasticNet(ScikitCoordinateDescent):
     name = "scikit-learn ElasticNet"
     summary = "coordinate descent of Lasso and ElasticNet, run anew with more and more passes"
     paper = "Friedman, Hastie and Tibshirani 2010; Fercoq, Gramfort and Salmon 2015"
-    needs = Trait.LEAST_SQUARES | Trait.ONE_SCORE | Trait.SEPARABLE
+    needs = Trait.LEAST_SQUARES | Trait.ONE_SCORE | Trait.SEPARABLE | Trait.UNIFORM
 
     tol: float = tol_param()
 
@@ -74,7 +74,7 @@ class ScikitMultiTaskLasso(ScikitCoordinateDescent):
     name = "scikit-learn MultiTaskLasso"
     summary = "block coordinate descent of MultiTaskLasso, run anew with more and more passes"
     paper = "Obozinski, Taskar and Jordan 2010"
-    needs = Trait.LEAST_SQUARES | Trait.ROW_NORM
+    needs = Trait.LEAST_SQUARES | Trait.ROW_NORM | Trait.UNIFORM
 
     tol: float = tol_param()
 
@@ -114,7 +114,7 @@ class ScikitQuantile(ExternalSolver):
     paper = "Huangfu and Hall 2018"
     program = "scikit-learn"
     modules = ("sklearn.linear_model", "scipy.optimize")
-    needs = Trait.QUANTILE | Trait.SEPARABLE | Trait.NO_RIDGE
+    needs = Trait.QUANTILE | Trait.SEPARABLE | Trait.NO_RIDGE | Trait.UNIFORM
     observation_mode = RERUN
     takes_start = False
 

@@ -31,7 +31,7 @@ class Skglm(ExternalSolver):
     paper = "Bertrand et al. 2022"
     program = "skglm"
     modules = ("skglm.solvers", "skglm.datafits", "skglm.penalties")
-    needs = Trait.ONE_SCORE | Trait.SEPARABLE
+    needs = Trait.ONE_SCORE | Trait.SEPARABLE | Trait.UNIFORM
     formulas = Trait.LOG_LINEAR | Trait.LEAST_SQUARES | Trait.HUBER | Trait.POISSON
     observation_mode = RESTART
 

@@ -50,7 +50,7 @@ class Wapiti(ExternalSolver):
     paper = "Lavergne, Cappé and Yvon 2010"
     program = "Wapiti"
     variables = (WHERE,)
-    needs = Trait.CHAINS | Trait.SEPARABLE
+    needs = Trait.CHAINS | Trait.SEPARABLE | Trait.UNIFORM
     observation_mode = RERUN
     takes_start = False
     dense_vectors = 24

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compute.jit import kernel
 from ..compute.lazy import lazy
-from ..linalg.row_norms import row_subgradient, soft_thresholded, violation_of
+from ..linalg.row_norms import NO_FACTORS, factor_of, row_subgradient, soft_thresholded, violation_of
 from ..linalg.working_set import WorkingSet
 
 
@@ -41,6 +41,8 @@ class ScreeningContext:
         The weights, and the gradient of loss and ridge.
     strengths : tuple of float
         Strengths (l1, l2, sup) of the norms of :mod:`.linalg.row_norms`.
+    factors : array (blocks,)
+        Penalty factors of the blocks; empty if all are 1.
     previous_set : WorkingSet or None
         The blocks of the working set before; None before there was one.
     screened : WorkingSet
@@ -68,8 +70,9 @@ class ScreeningContext:
         threshold: float,
         all_remaining: bool,
         ball: SafeBall | None = None,
+        factors: np.ndarray = NO_FACTORS,
     ) -> None:
-        self.W, self.G, self.strengths = W, G, strengths
+        self.W, self.G, self.strengths, self.factors = W, G, strengths, factors
         self.previous_set, self.screened = previous_set, screened
         self.previous_violation, self.threshold = previous_violation, threshold
         self.all_remaining, self.ball = all_remaining, ball
@@ -77,13 +80,14 @@ class ScreeningContext:
     @property
     def single_weights(self) -> bool:
         """Return whether blocks are single weights and the penalty is λ‖w‖₁ alone."""
-        return self.W.shape[1] == 1 and self.strengths[1] == 0.0 and self.strengths[2] == 0.0
+        one_norm = self.strengths[1] == 0.0 and self.strengths[2] == 0.0
+        return self.W.shape[1] == 1 and one_norm and self.factors.size == 0
 
     @lazy
     def _weighed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = len(self.W)
         slack, violation, zero = np.empty(n), np.empty(n), np.empty(n, np.bool_)
-        weigh(self.W, self.G, *self.strengths, slack, violation, zero)
+        weigh(self.W, self.G, *self.strengths, self.factors, slack, violation, zero)
         return slack, violation, zero
 
     @property
@@ -149,22 +153,23 @@ class ShrinkTest:
 
 
 @kernel
-def weigh(W, G, l1, l2, sup, slack, violation, zero):
+def weigh(W, G, l1, l2, sup, factors, slack, violation, zero):
     """Write slack, violation and whether it is zero for each block, a row of W; G is the gradient of loss and
     ridge."""
     out = np.empty(W.shape[1])
     for j in range(W.shape[0]):
+        v = factor_of(factors, j)
         if W.shape[1] == 1 and l2 == 0.0 and sup == 0.0:
             w, g = W[j, 0], G[j, 0]
-            slack[j], zero[j] = l1 - abs(g), w == 0.0
-            violation[j] = max(-slack[j], 0.0) if w == 0.0 else abs(g + np.sign(w) * l1)
+            slack[j], zero[j] = v * l1 - abs(g), w == 0.0
+            violation[j] = max(-slack[j], 0.0) if w == 0.0 else abs(g + np.sign(w) * v * l1)
             continue
         zero[j] = True
         for c in range(W.shape[1]):
             zero[j] = zero[j] and W[j, c] == 0.0
-        row_subgradient(W[j], G[j], l1, l2, sup, out)
+        row_subgradient(W[j], G[j], v * l1, v * l2, v * sup, out)
         violation[j] = violation_of(out, l2, sup)
-        slack[j] = slack_of(G[j], l1, l2, sup)
+        slack[j] = slack_of(G[j], v * l1, v * l2, v * sup)
 
 
 @kernel

@@ -60,16 +60,26 @@ LOSSES: dict[str, Callable[[cp.Expression, Data], cp.Expression]] = {
 class Program:
     """The objective of one problem with kinks in its loss, as a convex program."""
 
-    def __init__(self, data: Data, loss: str, penalty: str, lam: float, average: bool) -> None:
+    def __init__(
+        self,
+        data: Data,
+        loss: str,
+        penalty: str,
+        lam: float,
+        average: bool,
+        factors: np.ndarray | None = None,
+    ) -> None:
         X = dense_of(data.train.X)
         m, _ = OUTPUTS.get(loss, lambda m: (m, 0))(data.n_classes)
         self._W = cp.Variable((X.shape[1], m))
+        v = np.ones((X.shape[1], m)) if factors is None else factors.reshape(-1, m)
+        scaled = cp.multiply(v, self._W)
         l1, l2, norm, sup = (lam * share for share in PENALTIES[penalty])
         terms = [
-            l1 * cp.sum(cp.abs(self._W)),
-            0.5 * l2 * cp.sum_squares(self._W),
-            norm * cp.sum(cp.norm(self._W, axis=1)),
-            sup * cp.sum(cp.max(cp.abs(self._W), axis=1)),
+            l1 * cp.sum(cp.abs(scaled)),
+            0.5 * l2 * cp.sum_squares(cp.multiply(np.sqrt(v), self._W)),
+            norm * cp.sum(cp.norm(scaled, axis=1)),
+            sup * cp.sum(cp.max(cp.abs(scaled), axis=1)),
         ]
         scale = 1.0 / X.shape[0] if average else 1.0
         used = [term for term, weight in zip(terms, (l1, l2, norm, sup), strict=True) if weight]

@@ -159,13 +159,14 @@ OUTPUTS = {
 
 @dataclass(frozen=True)
 class Oracle:
-    """The objective of one problem."""
+    """The objective of one problem; ``factors`` are the penalty factors of all weights."""
 
     data: Data
     loss: str
     penalty: str
     lam: float
     average: bool
+    factors: np.ndarray | None = None
 
     def _smooth(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         X, part = dense_of(self.data.train.X), self.data.train
@@ -175,9 +176,12 @@ class Oracle:
         value, G, tail = LOSSES[self.loss](X @ w[:body].reshape(-1, m), w[body:], self.data)
         n = part.X.shape[0] if part.offsets is None else part.offsets.size - 1
         scale = 1.0 / n if self.average else 1.0
-        ridge = self.lam * PENALTIES[self.penalty][1]
+        ridge = self.lam * PENALTIES[self.penalty][1] * self._factors(w)
         g = scale * np.concatenate([(X.T @ G).ravel(), tail]) + ridge * w
-        return scale * value + 0.5 * ridge * (w @ w), g
+        return scale * value + 0.5 * ((ridge * w) @ w), g
+
+    def _factors(self, w: np.ndarray) -> np.ndarray:
+        return np.ones(w.size) if self.factors is None else self.factors
 
     def _rows(self, w: np.ndarray) -> np.ndarray:
         m, _ = OUTPUTS.get(self.loss, lambda m: (m, 0))(self.data.n_classes)
@@ -186,7 +190,7 @@ class Oracle:
     def objective(self, w: np.ndarray) -> float:
         """f(w)."""
         l1, _, l2, sup = PENALTIES[self.penalty]
-        W = np.abs(self._rows(w))
+        W = np.abs(self._rows(self._factors(w) * w))  # norms are homogeneous
         kinks = l1 * W.sum() + l2 * np.sqrt((W * W).sum(axis=1)).sum() + sup * W.max(axis=1).sum()
         return self._smooth(w)[0] + self.lam * kinks
 
@@ -198,12 +202,13 @@ class Oracle:
         """Largest distance of an entry (a row, for penalties with a norm of rows) of -gradient to λ times the
         subdifferential of the part with kinks."""
         l1, _, l2, sup = (self.lam * share for share in PENALTIES[self.penalty])
-        g = self.gradient(w)
+        g, v = self.gradient(w), self._factors(w)
         if not (l2 or sup):
-            return float(np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0)).max())
+            zero = np.maximum(np.abs(g) - l1 * v, 0)
+            return float(np.where(w != 0, np.abs(g + l1 * v * np.sign(w)), zero).max())
         return max(
-            row_violation(w_j, g_j, l1, l2, sup)
-            for w_j, g_j in zip(self._rows(w), self._rows(g), strict=True)
+            row_violation(w_j, g_j, l1 * v_j[0], l2 * v_j[0], sup * v_j[0])
+            for w_j, g_j, v_j in zip(self._rows(w), self._rows(g), self._rows(v), strict=True)
         )
 
 

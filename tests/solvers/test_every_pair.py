@@ -1,6 +1,7 @@
 """Every solver on every problem that the registry calls compatible: where the loss is smooth, against one
 optimality condition; where it has kinks, against the least value that another program finds."""
 
+import dataclasses
 import functools
 import itertools
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from solverscope import solvers
 from solverscope.app.plugins import load_file
 from tests.solvers.convex import Program
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import MAKERS, dense_of
 from tests.solvers.oracles import Oracle
 
 PLUGIN = Path(__file__).resolve().parents[1] / "app" / "hinge_plugin.py"
@@ -74,13 +75,15 @@ ALL = [
 SMOOTH = [problem for problem in ALL if solvers.Trait.SMOOTH in solvers.LOSSES[problem[1]].traits]
 
 
-def pairs_of(problems):
+def pairs_of(problems, *, uniform=True):
     """Return (solver, *problem) for all solvers that the registry calls compatible, but the relay, which is
-    made of others, and SciPy's Newton-CG without a ridge, which gives up where the Hessian is singular."""
+    made of others, and SciPy's Newton-CG without a ridge, which gives up where the Hessian is singular.
+
+    Without ``uniform`` the problems have an intercept and penalty factors."""
     return [
         (s, *p)
         for p in problems
-        for s in solvers.compatible(loss=p[1], penalty=p[2])
+        for s in solvers.compatible(loss=p[1], penalty=p[2], uniform=uniform)
         if s != "relay" and (s, p[2]) != ("scipy-newton-cg", "none")
     ]
 
@@ -107,13 +110,22 @@ def covering(pairs):
 ALL_PAIRS = pairs_of(ALL)
 PAIRS = covering(pairs_of(SMOOTH))
 KINKED_PAIRS = covering(pairs_of([problem for problem in ALL if problem not in SMOOTH]))
+PENALISED = [p for p in ALL if p[0] != "function" and solvers.PENALTIES[p[2]].takes_lam]
+FACTOR_PAIRS = covering(pairs_of([p for p in PENALISED if p in SMOOTH], uniform=False))
+KINKED_FACTOR_PAIRS = covering(pairs_of([p for p in PENALISED if p not in SMOOTH], uniform=False))
 
 
 @functools.cache
-def setting(kind, loss, penalty, storage):
+def setting(kind, loss, penalty, storage, factors=False):
     """A small problem that has an optimum (labels are not separable), and its formula in NumPy, or as a
-    convex program where the loss has kinks."""
+    convex program where the loss has kinks. With ``factors`` it has penalty factors, two of them 0, and an
+    intercept, which the formula knows as a feature of ones."""
     data = MAKERS[kind](storage=storage)
+    v, given = None, {}
+    if factors:
+        v = np.random.default_rng(7).uniform(0.2, 2.0, data.train.X.shape[1])
+        v[1] = 0.0
+        given = {"intercept": True, "penalty_factors": v}
     smooth = solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
     sparse, ridge = solvers.PENALTIES[penalty].sparse, penalty == "l2"
     problem = solvers.make_problem(
@@ -123,9 +135,16 @@ def setting(kind, loss, penalty, storage):
         average=True if ridge else None,
         lam=RIDGE if ridge or (sparse and not smooth) else None,
         lam_ratio=RATIO if sparse and smooth else None,
+        **given,
     )
     formula = Oracle if smooth else Program
-    return problem, formula(data, loss, penalty, problem.lam or 0.0, problem.average)
+    if factors:
+        ones = np.ones((data.train.X.shape[0], 1))
+        part = dataclasses.replace(data.train, X=np.hstack([dense_of(data.train.X), ones]))
+        data = dataclasses.replace(data, train=part)
+        n_tail = problem.design.n_tail
+        v = np.concatenate([np.repeat(np.append(v, 0.0), problem.design.n_outputs), np.ones(n_tail)])
+    return problem, formula(data, loss, penalty, problem.lam or 0.0, problem.average, v)
 
 
 @functools.cache
@@ -193,6 +212,32 @@ def test_solvers_of_losses_with_kinks_come_near_the_minimum_and_below_what_they_
     proved = trace.result["dual_gap"]
     assert (proved is not None) == (problem[2] != "none")
     assert proved is None or away <= proved + 1e-8 * least(*problem)
+
+
+@pytest.mark.parametrize("pair", [p for p in FACTOR_PAIRS if p[0] not in NEAR], ids="/".join)
+def test_with_an_intercept_and_penalty_factors_the_answer_is_an_optimum_too(pair):
+    solver, *problem = pair
+    f, oracle = setting(*problem, factors=True)
+    trace = solvers.solve(f, solvers.make_solver(solver), tol=TOL, max_iter=20_000, max_seconds=60)
+    first = oracle.violation(f.at().w)
+    assert trace.status in ("converged", "stalled"), trace.message
+    assert oracle.violation(trace.w) <= 1e-5 * first
+    assert trace.result["objective"] == pytest.approx(oracle.objective(trace.w), rel=1e-11)
+    assert trace.result["violation"] == pytest.approx(oracle.violation(trace.w), rel=1e-2, abs=1e-11)
+    proved = trace.result["dual_gap"]
+    assert proved is None or proved <= 1e-3 * f.at().objective
+
+
+@pytest.mark.parametrize("pair", KINKED_FACTOR_PAIRS, ids="/".join)
+def test_with_an_intercept_and_penalty_factors_kinked_losses_come_near_the_minimum(pair):
+    solver, *problem = pair
+    f, program = setting(*problem, factors=True)
+    least, made = program.least(), solvers.make_solver(solver, **KINKED_PARAMS.get(solver, {}))
+    trace = solvers.solve(f, made, gap=KINKED[solver], f_star=least, max_seconds=60)
+    assert trace.result["objective"] == pytest.approx(program.objective(trace.w), rel=1e-11)
+    away, proved = trace.result["objective"] - least, trace.result["dual_gap"]
+    assert -1e-8 <= away / least <= KINKED[solver]
+    assert proved is None or away <= proved + 1e-8 * least
 
 
 @pytest.mark.usefixtures("registries")

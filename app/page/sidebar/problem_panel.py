@@ -22,7 +22,7 @@ from solverscope.app.runs import problem_cache
 from solverscope.app.runs.pool import PoolFull, PoolWorker
 from solverscope.app.settings import wording
 from solverscope.app.settings.recipe import Recipe, info_of, why_not_data
-from solverscope.app.settings.settings_table import LAM, SEED
+from solverscope.app.settings.settings_table import INTERCEPT, LAM, SEED
 from solverscope.app.ui import number
 from solverscope.app.ui.batch import batch
 from solverscope.app.ui.material_ui import pmui
@@ -73,6 +73,12 @@ class ProblemPanel:
         self.loss = Menu(label="Loss", **wide)
         self.penalty = Menu(label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide)
         self.penalty_form = FieldForm(self._form_changed)
+        self.intercept = pmui.Checkbox(
+            label=INTERCEPT.field.title,
+            size="small",
+            margin=(0, 10),
+            description=tip("problem_panel.intercept"),
+        )
         self.lam = pmui.TextInput(label="λ", width=110, size="small")
         self.ratio = ui.html(margin=(14, 10, 0, 0))
         self.slider = pmui.DiscreteSlider(
@@ -97,6 +103,9 @@ class ProblemPanel:
             lambda e: self._choose(lambda: replace(self.setting, penalty=e.new, penalty_params={}, lam=None)),
             "value",
         )
+        self.intercept.param.watch(
+            lambda e: self._choose(lambda: replace(self.setting, intercept=e.new or None, lam=None)), "value"
+        )
         for widget in (self.lam, self.slider):
             widget.param.watch(lambda e: self._lam_chosen(e.new), "value")
         self.live.param.watch(lambda event: self._on_change(), "value")
@@ -106,6 +115,7 @@ class ProblemPanel:
             self.card,
             self.options,
             self.loss,
+            self.intercept,
             self.penalty,
             self.penalty_form,
             pn.Row(self.lam, self.ratio, sizing_mode="stretch_width", margin=0),
@@ -245,6 +255,7 @@ class ProblemPanel:
         )
         losses = {LOSSES[id].name: id for id in solvers.losses_for(setting.kind)}
         self.loss.param.update(options=losses, value=setting.loss)
+        self.intercept.param.update(value=bool(setting.intercept), visible=setting.kind != "function")
         self.penalty.value = setting.penalty
         self.penalty_form.set(parameters(PENALTIES[setting.penalty]), setting.penalty_params)
         self.penalty_form.visible = bool(self.penalty_form.fields)

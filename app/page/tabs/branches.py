@@ -107,7 +107,10 @@ class Branches:
             setting
             for setting in self._page.solvers.settings
             if setting.penalty in ("", about["penalty"])
-            and solvers.why_not_solver(setting.id, about["loss"], about["penalty"]) is None
+            and solvers.why_not_solver(
+                setting.id, about["loss"], about["penalty"], uniform=not about.get("intercept")
+            )
+            is None
             and not self._is_same(setting, trace)
         ]
 

@@ -159,6 +159,7 @@ class RowUpdates:
         columns = design.starts, design.edges, design.rows, design.values
         self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
         self.strengths = Strengths(problem.scale, penalty.ridge, *penalty.row_norms)
+        self.factors = penalty.factor_array[:: design.n_outputs]
 
     def run(
         self, point: Point, order: np.ndarray, searching: RowSearch, threshold: float, *, paper: bool
@@ -173,7 +174,7 @@ class RowUpdates:
         cuts = np.searchsorted(work, np.arange(BCD_ENTRIES_PER_CALL, most, BCD_ENTRIES_PER_CALL)) + 1
         total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((MAX_ARMIJO_TRIALS + 1, 3))
         for part in np.split(order, cuts):
-            given = part, self.blocks, self.strengths, searching, threshold, paper, longest
+            given = part, self.blocks, self.strengths, self.factors, searching, threshold, paper, longest
             sums, most, tried, touched = update_rows(self.data, point.scores.Z, W, *given)
             total, largest, trials = total + sums, max(largest, most), trials + tried
             design.touched += touched

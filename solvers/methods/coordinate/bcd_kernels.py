@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compute.jit import inlined, kernel
-from ...linalg.row_norms import largest_entry, norm, row_prox, row_subgradient, row_value, violation_of
+from ...linalg.row_norms import (
+    factor_of,
+    largest_entry,
+    norm,
+    row_prox,
+    row_subgradient,
+    row_value,
+    violation_of,
+)
 from ...problems.losses.feature_columns import column_entries, column_pass, scratch_for
 from ...search.line_search import OBJECTIVE_ROUNDING, Armijo
 
@@ -62,14 +70,17 @@ class Workspace(NamedTuple):
 
 
 @kernel
-def update_rows(data, Z, W, order, blocks, strengths, searching, threshold, ignore_direction, longest):
+def update_rows(
+    data, Z, W, order, blocks, strengths, factors, searching, threshold, ignore_direction, longest
+):
     """Update the rows of W of the features in ``order``, one after the other (Blondel et al. 2013, Algorithm
     2); Z = X W moves with W. ``data`` is read by :mod:`...problems.losses.feature_columns`.
 
     𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search if K is empty. If it is zero, only
     the penalty depends on the row. s_j falls by the factor ``lengthen`` if the first trial is taken, and
     doubles, up to 1, if it is not. A row at zero is left out, and marked in ``keep``, if it stays optimal
-    when the strengths fall by the share ``threshold``. Returns the sum and the largest of the violations, the
+    when the strengths fall by ``threshold``, in units of those of a row with the penalty factor 1; those of
+    row j are multiplied by its entry of ``factors``. Returns the sum and the largest of the violations, the
     trials, and the entries of X read.
 
     ``longest`` gets the longest search, unless the one it holds is as long: first the number of trials, f
@@ -77,13 +88,15 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, threshold, igno
     depends on the row, up to a constant.
     """
     keep, K, floor, shares = blocks
-    scale, ridge, l1, l2, sup = strengths
+    scale = strengths.scale
     m, search = W.shape[1], K.size == 0
     G, H, V, step = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     space = Workspace(G, H, V, step, scratch_for(m), np.empty((MAX_ARMIJO_TRIALS, 3)))
     total, largest, trials, touched = 0.0, 0.0, 0, 0
     for j in order:
-        w, entries = W[j], column_entries(data.starts, j)
+        w, entries, v = W[j], column_entries(data.starts, j), factor_of(factors, j)
+        ridge, l1, l2, sup = v * strengths.ridge, v * strengths.l1, v * strengths.l2, v * strengths.sup
+        own = Strengths(scale, ridge, l1, l2, sup)
         loss = column_pass(data.term, data, Z, j, None, G, H, space.work)
         touched += entries
         zero, steepest = weigh(w, G, H, scale, ridge)
@@ -92,17 +105,15 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, threshold, igno
         largest = max(largest, violation)
         keep[j] = True
         if zero and violation == 0.0:
-            if threshold < 1.0:
-                keep[j] = not zero_suffices(G, 1.0 - threshold, l1, l2, sup, step)
+            if threshold < v:
+                keep[j] = not zero_suffices(G, 1.0 - threshold / v, l1, l2, sup, step)
             continue
         L = shares[j] * max(scale * steepest + ridge, floor[j]) if search else K[j]
-        slope, moves = proximal_step(w, L, strengths, space)
+        slope, moves = proximal_step(w, L, own, space)
         if not moves:
             continue
         if search:
-            tries, moved, first = search_along(
-                data, Z, w, j, loss, slope, strengths, searching, space, longest
-            )
+            tries, moved, first = search_along(data, Z, w, j, loss, slope, own, searching, space, longest)
             trials += tries
             touched += moved * entries
             if first:

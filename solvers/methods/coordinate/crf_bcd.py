@@ -43,7 +43,7 @@ class CRFBlockCoordinateDescent(Solver):
     name = "CRF-BCD"
     summary = "coordinate descent over the weights of one feature at a time"
     paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
-    needs = Trait.SMOOTH | Trait.DIAGONAL_HESSIAN | Trait.INSTANCE_KERNELS | Trait.SEPARABLE
+    needs = Trait.SMOOTH | Trait.DIAGONAL_HESSIAN | Trait.INSTANCE_KERNELS | Trait.SEPARABLE | Trait.UNIFORM
     presets = as_printed(shrinking=False, damping=True)
     dense_vectors = 3
     carries = ("active", "line")

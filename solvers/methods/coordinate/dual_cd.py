@@ -71,7 +71,7 @@ class DualCD(Solver):
     name = "Dual CD"
     summary = "one dual variable at a time, as liblinear does for hinge losses"
     paper = "Hsieh et al. 2008; Keerthi et al. 2008; LaRank in Yu et al. 2010, section 7.1.3"
-    needs = Trait.RIDGE | Trait.DUAL_COORDINATES
+    needs = Trait.RIDGE | Trait.DUAL_COORDINATES | Trait.UNIFORM
     knows = Knows(violation=False, dual_gap=True)
     presets = as_printed(slack=1.0, neighbours=False)
     dense_vectors = 3

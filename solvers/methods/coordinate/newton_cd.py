@@ -102,7 +102,7 @@ class NewtonModel(WorkingSetSteps):
         """Solve the model for d, and search along it."""
         d, shape, solver = self.solve(point, state), (-1, self.width), self.solver
         w, g, rows = self.w.reshape(shape), self.g.reshape(shape), d.reshape(shape)
-        decrease = predicted_decrease(w, g, rows, *self.problem.penalty.row_norms)
+        decrease = predicted_decrease(w, g, rows, *self.problem.penalty.row_norms, self.factors)
         self.known = {"inner_iterations": self.sweeps}
         if not decrease < -NO_DECREASE * abs(point.objective):
             return SearchResult(point, 0.0, None, 0)
@@ -151,6 +151,7 @@ class NewtonModel(WorkingSetSteps):
         self.work = int(self.lengths.sum())
         (starts, rows, values), self.features = problem.design.columns_of(features)
         self.columns = starts, problem.design.edges, rows, values
+        self.factors = problem.penalty_on(state.members).factor_array[::m]
         self.keep = np.ones(members, dtype=np.bool_)
         self.H = np.full((members, m), -1.0)
         if m == 1:
@@ -164,7 +165,7 @@ class NewtonModel(WorkingSetSteps):
     def _bend(self, line: Line, d: np.ndarray) -> None:
         """Scale the model of a chain CRF up to the curvature of f along d, if it has less."""
         own = float(np.sum(line.delta.Z * self.u)) + float(self.bent @ d[self.n_body :] ** 2)
-        ridge = self.problem.penalty.ridge * float(d @ d)
+        ridge = self.problem.penalty_on(line.active).ridge_product(d, d)
         ratio = self.tau * (line.curvature() - ridge) / own if own > 0.0 else 1.0
         self.tau = max(1.0, ratio, 0.5 * self.tau)
 
@@ -209,7 +210,7 @@ class NewtonModel(WorkingSetSteps):
         the largest violation met and their sum."""
         problem, solver, m = self.problem, self.solver, self.width
         l1, l2, sup = problem.penalty.row_norms
-        ridge, n = problem.penalty.ridge, problem.loss.n_instances
+        ridge, n, n_rows = problem.penalty.ridge, problem.loss.n_instances, len(self.keep)
         allowed = min(NEWTON_ENTRIES_PER_CALL // max(self.work, 1), solver.max_inner - self.sweeps)
         if most:
             allowed = min(most, allowed)
@@ -219,11 +220,11 @@ class NewtonModel(WorkingSetSteps):
         done, visits, largest, total = 1, 0, 0.0, 0.0
         if m == 1:  # all norms of a row of one weight are the same
             visit, H, (w, g, d) = sweeps, self.H[:, 0], (self.w, self.g, self.d)
-            strengths = problem.scale, l1 + l2 + sup
+            strengths = problem.scale, l1 + l2 + sup, ridge
         else:
             w, g, d = (v[: self.n_body].reshape(-1, m) for v in (self.w, self.g, self.d))
-            visit, H, strengths = sweeps_of_rows, self.H, (self.tau * problem.scale, l1, l2, sup)
-        model = w, g, d, self.h, self.u, H, strengths, ridge
+            visit, H, strengths = sweeps_of_rows, self.H, (self.tau * problem.scale, l1, l2, sup, ridge)
+        model = w, g, d, self.h, self.u, H, strengths, self.factors[:n_rows]
         for part in self._calls(order):
             done, members, worst, sums, touched = visit(self.columns, self.features, part, *model, *ends)
             visits, largest, total = visits + members, max(largest, worst), total + sums

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...linalg.by_columns import gathered
-from ...linalg.row_norms import row_prox, row_subgradient, soft_thresholded, violation_of
+from ...linalg.row_norms import factor_of, row_prox, row_subgradient, soft_thresholded, violation_of
 from ...working_sets.screening import slack_of
 
 #: Least curvature, relative to its largest possible value: samples may be saturated.
@@ -23,7 +23,7 @@ NO_DECREASE = 1e-22
 
 
 @kernel
-def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, threshold, keep, n, goal, most):
+def sweeps(columns, features, order, w, g, d, h, u, H, strengths, factors, threshold, keep, n, goal, most):
     """Sweep over the weights ``order``, and update d, u = h·Xd and ``keep`` in place.
 
     Sweeps end when the largest violation of the model met in one is at most ``goal``, or after ``most`` of
@@ -33,10 +33,10 @@ def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, thresho
     Entries are those of members: w, g, d, the curvatures H (negative: not computed yet) and ``keep``: a
     weight for which it is False is passed over. Weights at zero with more slack than ``threshold`` get False;
     after a sweep that is the largest violation over ``n``. ``h`` is s ∂²ℓ/∂z² of each sample. ``strengths``
-    are s and that of ‖w‖₁.
+    are s and those of ‖w‖₁ and ½‖w‖², the latter two times the penalty factor of each weight.
     """
     starts, edges, rows, values = columns
-    scale, l1 = strengths
+    scale, norm1, squares = strengths
     done, touched = 0, 0
     while True:
         visits, largest, total = 0, 0.0, 0.0
@@ -44,7 +44,8 @@ def sweeps(columns, features, order, w, g, d, h, u, H, strengths, ridge, thresho
             if not keep[k]:
                 continue
             visits += 1
-            j, now = features[k], w[k] + d[k]
+            j, now, factor = features[k], w[k] + d[k], factor_of(factors, k)
+            l1, ridge = factor * norm1, factor * squares
             a = g[k] + ridge * d[k]
             for b in range(starts.shape[0]):
                 lo, hi = starts[b, j], starts[b, j + 1]
@@ -106,7 +107,7 @@ def move(columns, j, change, h, u):
 
 @kernel
 def sweeps_of_rows(
-    columns, features, order, W, G, D, P, U, H, strengths, ridge, threshold, keep, n, goal, most
+    columns, features, order, W, G, D, P, U, H, strengths, factors, threshold, keep, n, goal, most
 ):
     """Visit rows of W as :func:`sweeps` visits weights; ``P`` (rows of X, outputs) has the probabilities of
     the softmax, and U = s H A D. ``H`` has a bound of the curvature for each weight of a row (its first
@@ -117,7 +118,7 @@ def sweeps_of_rows(
     separates into weights, else its maximum.
     """
     starts, edges, rows, values = columns
-    scale, l1, l2, sup = strengths
+    scale, norm1, norm2, norm_sup, norm_squares = strengths
     m = W.shape[1]
     a, now, V, out = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     done, touched = 0, 0
@@ -127,7 +128,8 @@ def sweeps_of_rows(
             if not keep[k]:
                 continue
             visits += 1
-            j = features[k]
+            j, factor = features[k], factor_of(factors, k)
+            l1, l2, sup, ridge = factor * norm1, factor * norm2, factor * norm_sup, factor * norm_squares
             zero = True
             for c in range(m):
                 a[c] = G[k, c] + ridge * D[k, c]
@@ -141,7 +143,7 @@ def sweeps_of_rows(
                         a[c] += x * there[i, c]
                 touched += starts[b, j + 1] - starts[b, j]
             row_subgradient(now, a, l1, l2, sup, out)
-            violation = violation_of(out, l2, sup)
+            violation = violation_of(out, norm2, norm_sup)
             if zero and violation == 0.0:
                 keep[k] = slack_of(a, l1, l2, sup) <= threshold
                 continue
@@ -212,11 +214,13 @@ def move_rows(columns, j, change, P, scale, U):
 
 
 @kernel
-def predicted_decrease(W, G, D, l1, l2, sup):
+def predicted_decrease(W, G, D, norm1, norm2, norm_sup, factors):
     """Return Δ = Σ GᵀD + kinks(W + D) - kinks(W), row by row and term by term: near the optimum the two sums
     cancel in all digits."""
     total = 0.0
     for k in range(W.shape[0]):
+        factor = factor_of(factors, k)
+        l1, l2, sup = factor * norm1, factor * norm2, factor * norm_sup
         squares, after, turn, top, highest = 0.0, 0.0, 0.0, 0.0, 0.0
         for c in range(W.shape[1]):
             w, d, g = W[k, c], D[k, c], G[k, c]

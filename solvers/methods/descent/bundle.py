@@ -53,7 +53,7 @@ class BundleMethod(Solver):
     value, that is the first cut, free of charge.
     """
 
-    needs = Trait.RIDGE
+    needs = Trait.RIDGE | Trait.UNIFORM
     knows = Knows(violation=False, dual_gap=True)
 
     max_cuts: int = param(
@@ -187,7 +187,7 @@ class LsBMRM(BundleMethod):
     name = "ls-BMRM"
     summary = "cutting planes with an exact line search towards the minimum of the model"
     paper = "Yu et al. 2010, section 8; Franc and Sonnenburg 2009"
-    needs = Trait.RIDGE | Trait.DIRECTIONAL_DERIVATIVE
+    needs = Trait.RIDGE | Trait.DIRECTIONAL_DERIVATIVE | Trait.UNIFORM
     carries = ("cuts", "line")
 
     mu: float = param(
@@ -248,4 +248,4 @@ class OCAS(LsBMRM):
     name = "OCAS"
     summary = "cutting planes with an exact line search, for one score per sample"
     paper = "Franc and Sonnenburg 2008, 2009; Yu et al. 2010, section 8"
-    needs = Trait.RIDGE | Trait.DIRECTIONAL_DERIVATIVE | Trait.ONE_SCORE
+    needs = Trait.RIDGE | Trait.DIRECTIONAL_DERIVATIVE | Trait.ONE_SCORE | Trait.UNIFORM

@@ -65,7 +65,7 @@ class Clustered(LineSearchParams, Solver):
     """
 
     paper = "Mathur and Chakrabarti 2006, Figure 4"
-    needs = Trait.SMOOTH | Trait.SMOOTH_PENALTY
+    needs = Trait.SMOOTH | Trait.SMOOTH_PENALTY | Trait.UNIFORM
     dense_vectors = 12
 
     rounds: int = param(
@@ -218,7 +218,7 @@ class Course:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.progress = DescentProgress(problem.penalty.ridge)
+        self.progress = DescentProgress(problem.penalty.convexity)
         self.round, self.iteration = 0, -1
         self.clusters: Clusters | None = None
 

@@ -89,7 +89,7 @@ class Descent:
     >>> from solverscope.solvers.search.line_search import Armijo
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> descent = Descent(one_subgradient, Armijo(), SmoothStop())
-    >>> for iterate in descent.iterates(problem.at(), PairMemory(5), DescentProgress(problem.penalty.ridge)):
+    >>> for iterate in descent.iterates(problem.at(), PairMemory(5), DescentProgress(problem.penalty.convexity)):
     ...     if iterate.gap < 1e-9:
     ...         break
     """

@@ -17,19 +17,19 @@ FIRST_SHARE = 1e-2
 
 
 class DescentProgress:
-    """A lower bound of the minimum of a ``ridge``-strongly convex f, and the recent decrease of f.
+    """A lower bound of the minimum of a μ-strongly convex f, and the recent decrease of f.
 
-    For any subgradient g at w the minimum is at least f(w) - ‖g‖²/(2 ridge); the largest such bound is kept.
-    Without a ridge there is none.
+    For any subgradient g at w the minimum is at least f(w) - ‖g‖²/(2μ); the largest such bound is kept.
+    There is none if μ, the ``convexity``, is 0.
     """
 
-    def __init__(self, ridge: float) -> None:
-        self.ridge, self._bound, self._gap = ridge, -math.inf, NAN
+    def __init__(self, convexity: float) -> None:
+        self.convexity, self._bound, self._gap = convexity, -math.inf, NAN
         self._first: float | None = None
         self._recent: deque[float] = deque(maxlen=STAGNATION_WINDOW + 1)
 
     def update(self, point: Point, squares: float, *, tied: bool = False) -> float:
-        """Update the bound by an iterate, and return a bound of f - min f there; return nan without a ridge.
+        """Update the bound by an iterate, and return a bound of f - min f there; return nan without one.
 
         ``squares`` is ‖g‖² of the shortest subgradient known. ``tied`` is whether that may be a combination
         of several subgradients at a kink.
@@ -39,7 +39,7 @@ class DescentProgress:
             self._recent.clear()
         self._recent.append(f)
         self._first = f if self._first is None else self._first
-        if self.ridge > 0.0:
+        if self.convexity > 0.0:
             self._bound = max(self._bound, bound_by_convexity(point, squares, tied=tied))
             self._gap = max(f - self._bound, 0.0)
         return self._gap

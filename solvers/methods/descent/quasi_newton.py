@@ -99,7 +99,7 @@ class LineMethod(LineSearchParams, Solver):
     seed: int = random_seed("seed of random subgradients")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        descent, progress = self.descent(smooth=problem.smooth), DescentProgress(problem.penalty.ridge)
+        descent, progress = self.descent(smooth=problem.smooth), DescentProgress(problem.penalty.convexity)
         iterates = descent.iterates(problem.at(w0), self.inverse(problem), progress)
         return (yield from record_iterates(iterates, lambda iterate: iterate.record(iterate.t)))
 

@@ -53,7 +53,7 @@ class FIS(Solver):
     name = "FIS"
     summary = "iterative scaling: all weights at once, each by its own bound"
     paper = "after Jin et al. 2003 and Berger et al. 1996; Mathur and Chakrabarti 2006, section II-A"
-    needs = Trait.SMOOTH | Trait.LOG_LINEAR | Trait.SMOOTH_PENALTY
+    needs = Trait.SMOOTH | Trait.LOG_LINEAR | Trait.SMOOTH_PENALTY | Trait.UNIFORM
     presets = as_printed(difference="once")
     carries = ()
 
@@ -80,7 +80,7 @@ class FIS(Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         point, progress, rounds = (
             problem.at(w0),
-            DescentProgress(problem.penalty.ridge),
+            DescentProgress(problem.penalty.convexity),
             _Round(self, problem),
         )
         iteration, moved, delta = 0, True, None

@@ -119,22 +119,22 @@ class OWLQN(LimitedMemory, Solver):
         """Return the subgradient of f that the method uses."""
         problem, penalty = point.problem, point.problem.penalty
         if self.subgradient == "shortest":
-            return problem.vector(penalty.subgradient, point.w, point.gradient())
+            return problem.subgradient(point.w, point.gradient())
 
-        def drawn(w: np.ndarray, g: np.ndarray) -> np.ndarray:
-            return g + penalty.l1 * np.where(w != 0.0, np.sign(w), rng.uniform(-1.0, 1.0, w.size))
+        def drawn(w: np.ndarray, g: np.ndarray, l1: np.ndarray) -> np.ndarray:
+            return g + l1 * np.where(w != 0.0, np.sign(w), rng.uniform(-1.0, 1.0, w.size))
 
-        return problem.vector(drawn, point.w, point.gradient())
+        return problem.vector(drawn, point.w, point.gradient(), problem.l1_strengths)
 
     def _heading(self, point: Point, v: np.ndarray, memory: PairMemory) -> Heading:
-        """Return d = -H v aligned with -v, in the orthant that -v points to. Without an ℓ1 part there are no
-        kinks, hence no orthants: it is the direction of L-BFGS."""
-        problem, kinks = point.problem, point.problem.penalty.l1 > 0.0
+        """Return d = -H v aligned with -v, in the orthant that -v points to. Weights without an ℓ1 part have
+        no kinks, hence no orthants: there it is the direction of L-BFGS."""
+        problem = point.problem
 
-        def direction(Hv: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return np.where(Hv * v <= 0.0, 0.0, -Hv) if kinks else -Hv
+        def direction(Hv: np.ndarray, v: np.ndarray, l1: np.ndarray) -> np.ndarray:
+            return np.where((l1 > 0.0) & (Hv * v <= 0.0), 0.0, -Hv)
 
-        d = problem.vector(direction, memory.inverse_product(v), v)
+        d = problem.vector(direction, memory.inverse_product(v), v, problem.l1_strengths)
         return Heading(d, problem.vector(_signs, point.w, -v), v)
 
     def _ending(self, point: Point, violation: float, progress: DescentProgress) -> Ending | None:
@@ -159,8 +159,9 @@ class OWLQN(LimitedMemory, Solver):
         """Backtrack along the projected path w(t) = P(w + t d); ``straight`` is whether the smooth part
         was linear along the step before."""
         problem, (d, orthant, v, found) = point.problem, heading
-        kinks = problem.penalty.l1 > 0.0
-        search = SearchLog(point.objective, d, active=None if kinks else problem.design.working_set())
+        strengths = problem.l1_strengths
+        straight_path = None if problem.penalty.l1 > 0.0 else problem.design.working_set()
+        search = SearchLog(point.objective, d, active=straight_path)
         if found is not None and not found.descends:
             return SearchResult(NOWHERE, 0.0, search, 0)
         if len(memory):
@@ -174,11 +175,11 @@ class OWLQN(LimitedMemory, Solver):
         near = -first * problem.total(np.dot, v, d) <= NEAR_MINIMUM * rounding
 
         def attempt(t: float) -> Trial[Point]:
-            def projected(w: np.ndarray, d: np.ndarray, orthant: np.ndarray) -> np.ndarray:
+            def projected(w: np.ndarray, d: np.ndarray, orthant: np.ndarray, l1: np.ndarray) -> np.ndarray:
                 w = w + t * d
-                return np.where(w * orthant <= 0.0, 0.0, w) if kinks else w
+                return np.where((l1 > 0.0) & (w * orthant <= 0.0), 0.0, w)
 
-            new = problem.moved(point, problem.vector(projected, point.w, d, orthant))
+            new = problem.moved(point, problem.vector(projected, point.w, d, orthant, strengths))
             slope = problem.total(lambda v, new, w: v @ (new - w), v, new.w, point.w)
             bound = self.sigma * slope
             # near the minimum no step predicts a decrease above rounding; elsewhere a step so short that it
@@ -216,7 +217,7 @@ class OWLQNStar(OWLQN):
         return 6 + super().dense_vectors + (MOST_SUBGRADIENTS if self.finding == "qp" else 0)
 
     def _heading(self, point: Point, v: np.ndarray, memory: PairMemory) -> Heading:
-        w, g, l1 = point.w, point.gradient(), point.problem.penalty.l1
+        w, g, l1 = point.w, point.gradient(), point.problem.l1_strengths
 
         def sup(p: np.ndarray) -> tuple[np.ndarray, float]:
             steepest = steepest_subgradient(w, g, l1, p)
@@ -230,9 +231,10 @@ class OWLQNStar(OWLQN):
         return "no step along a direction that Algorithm 2 finds decreases the objective beyond rounding"
 
 
-def steepest_subgradient(w: np.ndarray, g: np.ndarray, l1: float, p: np.ndarray) -> np.ndarray:
+def steepest_subgradient(w: np.ndarray, g: np.ndarray, l1: float | np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return the subgradient of f that has the largest product with p, for the gradient ``g`` of the smooth
-    part and ``l1`` ‖w‖₁; in coordinates in which both w and p are zero, the shortest one."""
+    part and the strengths ``l1`` of |w_j|; in coordinates in which both w and p are zero, the shortest
+    one."""
     signs = _signs(w, p)
     return g + np.where(signs != 0.0, l1 * signs, np.clip(-g, -l1, l1))
 

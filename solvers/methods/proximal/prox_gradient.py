@@ -61,7 +61,7 @@ class ProxGD(Solver):
 def first_step(problem: Problem, point: Point) -> float:
     """Return 1/K, K the curvature of the smooth part along the minimum-norm subgradient: at w = 0 every
     proximal step goes that way, and K depends on no length; see :meth:`.line.Line.first_step`."""
-    v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
+    v = problem.subgradient(point.w, point.gradient())
     moved = problem.support(v)
     return problem.line(point, -moved.take(v), moved).first_step()
 

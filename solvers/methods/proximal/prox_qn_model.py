@@ -53,7 +53,7 @@ class QuadraticModel:
     """
 
     def __init__(self, solver: Any, problem: Problem) -> None:
-        self.solver, self.problem, self.lam = solver, problem, problem.penalty.l1
+        self.solver, self.problem = solver, problem
         self.inner, self.sweeps = InnerProblem(solver, problem), 0
         self.metric = DiagonalMetric(solver.diagonal, problem)
         self.memory = PairMemory(None if isinstance(solver.memory, str) else solver.memory)
@@ -110,10 +110,11 @@ class QuadraticModel:
     def _search_once(self, point: Point, A: WorkingSet, w: np.ndarray, g: np.ndarray) -> SearchResult[Point]:
         """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28). Then backtrack
         along d until Armijo's rule holds (lines 29 to 33), unless the predicted decrease is rounding."""
-        r = self.metric.root
-        d, self.sweeps = self.inner.solve(r * w, g / r, self.lam / r, self.memory, self.gamma)
+        r, penalty = self.metric.root, self.problem.penalty_on(A)
+        d, self.sweeps = self.inner.solve(r * w, g / r, penalty.each(penalty.l1) / r, self.memory, self.gamma)
         d = np.where(d == -r * w, -w, d / r)
-        decrease = predicted_decrease(w[:, None], g[:, None], d[:, None], self.lam, 0.0, 0.0)
+        rows = w[:, None], g[:, None], d[:, None]
+        decrease = predicted_decrease(*rows, penalty.l1, 0.0, 0.0, penalty.factor_array)
         if not decrease < -NO_DECREASE * abs(point.objective):
             return SearchResult(point, 0.0, None, 0)
         line = self.problem.line(point, d, A)
@@ -147,8 +148,8 @@ class QuadraticModel:
     def _first_curvature(self, point: Point, A: WorkingSet, g: np.ndarray) -> float:
         """Measure γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives; if F
         is straight along p, γ is one over the step that :meth:`.line.Line.straight_step` takes."""
-        w, D = A.take(point.w), self.metric.root**2
-        p = soft_threshold(w - g / D, self.lam / D) - w
+        w, D, penalty = A.take(point.w), self.metric.root**2, self.problem.penalty_on(A)
+        p = soft_threshold(w - g / D, penalty.each(penalty.l1) / D) - w
         length = float(p @ (D * p))
         if length == 0.0:
             return 1.0

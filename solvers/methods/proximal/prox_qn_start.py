@@ -42,7 +42,7 @@ def chosen_start(solver: Any, problem: Problem) -> str:
     """Return the kind of warm-up of a run from w = 0: "none", "samples" or "sgd"."""
     if solver.start != "auto":
         return solver.start
-    chains = Trait.INSTANCE_KERNELS in problem.loss.traits and problem.loss.n_tail > 0
+    chains = why_no_start("sgd", problem) is None and problem.loss.n_tail > 0
     large = START_SIZE <= problem.size <= HUGE and problem.loss.n_instances >= START_INSTANCES
     return "sgd" if chains and large else "none"
 
@@ -51,6 +51,8 @@ def why_no_start(start: str, problem: Problem) -> str | None:
     """Return the reason why a problem does not allow this warm-up, a sentence; return None if it does."""
     if start == "sgd" and Trait.INSTANCE_KERNELS not in problem.loss.traits:
         return "start=sgd needs a loss with compiled kernels for single instances: choose start=none"
+    if start == "sgd" and problem.factors is not None:
+        return "start=sgd knows no intercept and no penalty factors: choose start=none"
     if start == "samples" and isinstance(problem.design, ShardedDesign):
         return "start=samples needs the rows on this machine, and these are on shards: choose start=none"
     return None

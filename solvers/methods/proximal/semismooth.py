@@ -93,7 +93,6 @@ class Newton(WorkingSetSteps):
 
     def __init__(self, solver: SemismoothNewton, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
-        self.l1 = problem.penalty.row_norms[0]
         self.gamma, self.first, self.inner = 0.0, 0.0, 0
         self.damping = solver.damping
 
@@ -101,18 +100,20 @@ class Newton(WorkingSetSteps):
         """Step to p, and from there towards the Newton point as far as f is low enough."""
         members, problem = state.members, self.problem
         w, g, f = members.take(point.w).copy(), state.gradient, point.objective
-        self.first = self.first or state.largest
+        self.first, penalty = self.first or state.largest, problem.penalty_on(members)
+        l1, factors = penalty.each(penalty.row_norms[0]), penalty.each(1.0)
         if self.gamma == 0.0:
-            v = problem.penalty.subgradient(w, g)
+            v = penalty.subgradient(w, g)
             self.gamma = problem.line(point, -v, members).first_step()
         while True:
             y = w - self.gamma * g
-            p = soft_threshold(y, self.gamma * self.l1)
+            p = soft_threshold(y, self.gamma * l1)
             squares = float((w - p) @ (w - p)) / self.gamma
             if not squares > NO_DECREASE * abs(f):
                 return SearchResult(point, 0.0, None, 0)
             proximal_line = problem.line(point, p - w, members)
-            falls = float(g @ (p - w)) + 0.5 * squares + self.l1 * float(np.abs(p).sum() - np.abs(w).sum())
+            grown = float((factors * np.abs(p)).sum() - (factors * np.abs(w)).sum())
+            falls = float(g @ (p - w)) + 0.5 * squares + penalty.row_norms[0] * grown
             bound = falls - self.solver.sigma * squares  # φ_γ(w) - f(w) - σ/γ ‖w - p‖²
             if decreases(proximal_line(1.0), f, bound):
                 break
@@ -147,13 +148,14 @@ class Newton(WorkingSetSteps):
     ) -> np.ndarray:
         """Return v, which is zero wherever p is zero, and solves the Newton equation elsewhere."""
         free = p != 0.0
-        v = np.zeros_like(w)
+        v, penalty = np.zeros_like(w), self.problem.penalty_on(state.members)
         self.inner = 0
         if not free.any():
             return v
         alpha = self._part(state.members, free)
         times = self.hessian(point, alpha)
-        rhs = -(state.gradient[free] + self.l1 * np.sign(y[free]))
+        l1 = np.broadcast_to(penalty.each(penalty.row_norms[0]), w.shape)
+        rhs = -(state.gradient[free] + l1[free] * np.sign(y[free]))
         leaving = ~free & (w != 0.0)
         if leaving.any():
             beta = self._part(state.members, leaving)
@@ -168,7 +170,7 @@ class Newton(WorkingSetSteps):
             lambda u: times(u) + shift * u, rhs, diagonal + shift, min(self.solver.forcing, near)
         )
         v[free] = w[free] + d
-        v[v * p < 0.0] = 0.0
+        v[(v * p < 0.0) & (penalty.each(1.0) > 0.0)] = 0.0
         return v
 
     def _part(self, members: WorkingSet, mask: np.ndarray) -> WorkingSet:
@@ -178,13 +180,12 @@ class Newton(WorkingSetSteps):
 
     def hessian(self, point: Point, alpha: WorkingSet) -> Callable[[np.ndarray], np.ndarray]:
         """Return u -> H_αα u at a point, H = s Aᵀ∇²L A + ridge I."""
-        problem = self.problem
+        problem, penalty = self.problem, self.problem.penalty_on(alpha)
         self._curved = problem.loss.hessian(point.scores, point.residual)
 
         def times(u: np.ndarray) -> np.ndarray:
-            return self._adjoint(self._curved(problem.design.scores(u, alpha)), alpha) + (
-                problem.penalty.ridge * u
-            )
+            curved = self._curved(problem.design.scores(u, alpha))
+            return self._adjoint(curved, alpha) + penalty.ridge_gradient(u)
 
         return times
 

@@ -43,7 +43,7 @@ class FOBOS(Solver):
     name = "FOBOS"
     summary = "stochastic gradient steps, each followed by a proximal step"
     paper = "Duchi and Singer 2009; Blondel et al. 2013, section 5.2"
-    needs = Trait.INSTANCE_KERNELS | Trait.GROUP_SEPARABLE
+    needs = Trait.INSTANCE_KERNELS | Trait.GROUP_SEPARABLE | Trait.UNIFORM
     knows = Knows(violation=False, dual_gap=False)
     dense_vectors = 3
     carries = ()

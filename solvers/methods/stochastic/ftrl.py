@@ -51,7 +51,7 @@ class FTRL(Solver):
     name = "FTRL-Proximal"
     summary = "stochastic steps with a step length per weight, and the whole penalty so far"
     paper = "McMahan 2011; McMahan et al. 2013"
-    needs = Trait.INSTANCE_KERNELS | Trait.SEPARABLE
+    needs = Trait.INSTANCE_KERNELS | Trait.SEPARABLE | Trait.UNIFORM
     knows = Knows(violation=False, dual_gap=False)
     dense_vectors = 4
     carries = ()

@@ -41,7 +41,7 @@ class SGDL1(Solver):
     name = "SGD-ℓ1"
     summary = "stochastic gradient steps with cumulative ℓ1 penalty"
     paper = "Tsuruoka et al. 2009; Zhong et al. 2014, section 6"
-    needs = Trait.INSTANCE_KERNELS | Trait.SEPARABLE | Trait.NO_RIDGE
+    needs = Trait.INSTANCE_KERNELS | Trait.SEPARABLE | Trait.NO_RIDGE | Trait.UNIFORM
     knows = Knows(violation=False, dual_gap=False)
     presets = as_printed(schedule="exponential", stale=True)
     dense_vectors = 4

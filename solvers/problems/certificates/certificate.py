@@ -51,54 +51,87 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     The residual G of the loss at w is a point of Fenchel's dual: f* >= -s L*(G) - (λR)*(-s AᵀG). For a norm
     λR, whose conjugate is 0 or infinite, G is scaled by α = min(1, λ/Ω°(s AᵀG)). If L* is not known, a
     ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ). Here v is the minimum-norm subgradient, or any
-    subgradient if the loss has kinks. The cost is a full gradient, if the point has none yet, and one pass
+    subgradient if the loss has kinks. With penalty factors μ is that of the weight that has the least ridge.
+    For weights that are not penalised G must be orthogonal to their columns: see :func:`orthogonal`. The cost is a full gradient, if the point has none yet, and one pass
     over the scores. No other vector over all weights is needed.
     """
     penalty, loss = problem.penalty, problem.loss
     if Trait.CONJUGATE not in loss.traits:
-        if penalty.ridge == 0.0:
+        if penalty.convexity == 0.0:
             return None
-
-        def squares(w: np.ndarray, g: np.ndarray) -> float:
-            v = penalty.subgradient(w, g)
-            return float(v @ v)
-
-        bound = bound_by_convexity(point, problem.total(squares, point.w, point.gradient()))
+        v = problem.subgradient(point.w, point.gradient())
+        bound = bound_by_convexity(point, problem.total(np.dot, v, v))
+    elif (residual := orthogonal(problem, point)) is None:
+        return None
     elif penalty.ridge > 0.0:
-        value = loss.dual_value(point.scores, point.residual, 1.0)
-        bound = dual_bound(problem, Dual(point.residual, value), at=point)
+        value = loss.dual_value(point.scores, residual, 1.0)
+        bound = dual_bound(problem, Dual(residual, value), at=point if residual is point.residual else None)
     else:
-        polar = problem.dual_norm(point.gradient())
+        own = residual is point.residual
+        g = point.gradient() if own else problem.scale * problem.design.adjoint(residual)
+        polar = problem.dual_norm(g)
         if polar is None:
             return None
-        off = problem.scale * _off(problem, point.residual) * problem.design.longest_column()
-        unit = problem.penalty.lam_max(np.ones(problem.design.n_outputs))
+        off = problem.scale * _off(problem, residual) * problem.design.longest_column()
+        unit = penalty.unit_norm(problem.design.n_outputs)
         assert unit is not None  # a penalty has a λ_max for each gradient or for none
         polar += off * unit
         alpha = 1.0 if polar <= penalty.lam else penalty.lam / polar
-        value = problem.scale * loss.dual_value(point.scores, point.residual, alpha)
+        value = problem.scale * loss.dual_value(point.scores, residual, alpha)
         bound = value - rounding_of_sums(problem) * abs(value)
     # once for f, and once for the bound, which is made of what f is
-    return max(point.objective - bound + 2.0 * point.rounding(), 0.0)
+    gap = point.objective - bound + 2.0 * point.rounding()
+    if problem.free.size:  # what rounding leaves of the sum of G, times an intercept that is as far off
+        gap += 2.0 * problem.scale * rounding_of_sums(problem) * _free_reach(problem, point)
+    return max(gap, 0.0)
+
+
+def _free_reach(problem: Problem, point: Point) -> float:
+    return float(np.abs(point.residual.Z).sum() * np.abs(point.w[problem.free]).max())
+
+
+def orthogonal(problem: Problem, point: Point) -> Scores | None:
+    """Return a residual near that of a point, orthogonal to the columns of weights without a penalty.
+
+    It is the point's own if there are no such weights. For an intercept and one score a sample the residuals
+    of one sign are scaled down until the sum is 0: each stays between 0 and itself, hence where L* is finite.
+    Return None in other cases, in which none is known.
+    """
+    if problem.free.size == 0:
+        return point.residual
+    if not problem.intercept or problem.free.size > 1 or Trait.ONE_SCORE not in problem.loss.traits:
+        return None
+    Z = point.residual.Z
+    above, below = float(Z[Z > 0.0].sum()), -float(Z[Z < 0.0].sum())
+    share = min(above, below)
+    factors = np.where(Z > 0.0, share / above if above else 0.0, share / below if below else 0.0)
+    return Scores(Z * factors, point.residual.tail)
 
 
 def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> float:
     """Return -s L*(G) - (λR)*(-s AᵀG), a lower bound of f*, for a point of the dual and a penalty with a
-    ridge μ: (λR)*(-g) = ‖S(g)‖²/(2μ), S(g) the minimum-norm subgradient at w = 0. The gradient of the point
+    ridge μ: (λR)*(-g) = Σ S(g)_j²/(2μv_j), S(g) the minimum-norm subgradient at w = 0, and v the penalty
+    factors. The sum leaves out weights without a penalty, whose g must be 0. The gradient of the point
     ``at`` saves a product, if G is the residual there."""
     penalty, design = problem.penalty, problem.design
     g = problem.scale * design.adjoint(dual.residual) if at is None else at.gradient()
     unit, off = rounding_of_sums(problem), problem.scale * _off(problem, dual.residual)
     squares = noise = 0.0
     for part in problem.pieces(COPIED_AT_ONCE):
-        own = g[part]
-        ridge = np.zeros_like(own) if at is None else penalty.ridge_gradient(at.w[part])
-        v = penalty.subgradient(np.zeros_like(own), own - ridge)
-        squares += float(v @ v)
-        noise += off * design.reach(v, first=part.start) + unit * float(np.abs(v) @ np.abs(ridge))
-    noise += 0.5 * design.n_outputs * (off * _length(design.column_lengths())) ** 2
+        own, here = g[part], penalty.on(part)
+        ridge = np.zeros_like(own) if at is None else here.ridge_gradient(at.w[part])
+        v = here.subgradient(np.zeros_like(own), own - ridge)
+        u = v if here.factors is None else _divided(v, here.factors)
+        squares += float(u @ v)
+        noise += off * design.reach(u, first=part.start) + unit * float(np.abs(u) @ np.abs(ridge))
+    noise += 0.5 * design.n_outputs * (off * _length(design.column_lengths())) ** 2 / penalty.least_factor
     value = problem.scale * dual.value
     return value - (0.5 * squares + noise) / penalty.ridge - unit * (abs(value) + squares / penalty.ridge)
+
+
+def _divided(v: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Return v_j over the factor of j, and 0 for weights without a penalty."""
+    return np.divide(v, factors, out=np.zeros_like(v), where=factors > 0.0)
 
 
 def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> float:
@@ -111,10 +144,11 @@ def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> f
         return -math.inf
     problem = point.problem
     off = problem.scale * _off(problem, point.residual) * _length(problem.design.column_lengths())
-    off += rounding_of_sums(problem) * problem.penalty.ridge * _length(point.w)
+    penalty = problem.penalty
+    off += rounding_of_sums(problem) * float(np.max(penalty.each(penalty.ridge))) * _length(point.w)
     longest = math.sqrt(squares) + off
     below = TIE_TOL * (point.loss + problem.scale * problem.loss.n_instances) if tied else 0.0
-    return point.objective - point.rounding() - below - 0.5 * longest * longest / problem.penalty.ridge
+    return point.objective - point.rounding() - below - 0.5 * longest * longest / penalty.convexity
 
 
 def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.ndarray | float:
@@ -182,6 +216,10 @@ class KnownMinimum:
 
 def can_be_certified(problem: Problem) -> bool:
     """Return whether :func:`duality_gap` knows a bound for this loss and penalty."""
-    penalty = problem.penalty
-    by_dual = penalty.sparse and problem.smooth and Trait.CONJUGATE in problem.loss.traits
+    penalty, traits = problem.penalty, problem.loss.traits
+    if problem.free.size:
+        one_sum = problem.intercept and problem.free.size == 1 and Trait.ONE_SCORE in traits
+        known = one_sum and Trait.CONJUGATE in traits
+        return known and (penalty.ridge > 0.0 or (penalty.sparse and problem.smooth))
+    by_dual = penalty.sparse and problem.smooth and Trait.CONJUGATE in traits
     return penalty.ridge > 0.0 or by_dual

@@ -47,7 +47,7 @@ def lower_objective(point: Point, enough: float) -> float:
     if Trait.HESSIAN not in problem.loss.traits:
         return first
     for _ in range(DESCENT_STEPS):
-        v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
+        v = problem.subgradient(point.w, point.gradient())
         free = _whole_rows(problem, problem.where(lambda w, v: (w != 0.0) | (v != 0.0), point.w, v))
         w, v = free.take(point.w), free.take(v)
         if not v.any():
@@ -107,10 +107,11 @@ def _direction(point: Point, free: WorkingSet, v: np.ndarray) -> np.ndarray:
 def _hessian(point: Point, free: WorkingSet) -> Callable[[np.ndarray], np.ndarray]:
     problem: Problem = point.problem
     curved = problem.loss.hessian(point.scores, point.residual)
+    penalty = problem.penalty_on(free)
 
     def times(u: np.ndarray) -> np.ndarray:
         problem.pulse()
         Hu = problem.scale * problem.design.adjoint(curved(problem.design.scores(u, free)), free)
-        return Hu + problem.penalty.ridge * u
+        return Hu + penalty.ridge_gradient(u)
 
     return times

@@ -1,0 +1,149 @@
+"""Weights that are not penalised, such as an intercept: their best values, λ_max, and degenerate data."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize, minimize_scalar
+
+from solverscope import solvers
+from tests.solvers.helpers import MAKERS, dense_of
+
+ONE_SCORE = ["logistic", "smoothed-binary-hinge", "squared", "huber", "poisson"]
+MAKER = {id: MAKERS[solvers.LOSSES[id].kinds[0]] for id in solvers.LOSSES if id != "toy"}
+
+
+def with_intercept(loss, *, penalty="l1", lam=1.0, data=None, **given):
+    return solvers.make_problem(
+        data or MAKER[loss](), loss=loss, penalty=penalty, lam=lam, average=True, intercept=True, **given
+    )
+
+
+@pytest.mark.parametrize("loss", ONE_SCORE)
+def test_the_intercept_alone_is_the_best_constant(loss):
+    problem = with_intercept(loss)
+    shifted = problem.at().w
+
+    def f(b):
+        return problem.at(np.append(np.zeros(problem.size - 1), b)).loss
+
+    best = minimize_scalar(f, bracket=(-1.0, 1.0), tol=1e-12)
+    assert np.flatnonzero(shifted).tolist() == [problem.size - 1]
+    assert shifted[-1] == pytest.approx(best.x, abs=1e-6)
+    assert f(shifted[-1]) <= best.fun * (1.0 + 1e-15)
+
+
+def test_known_constants_are_met_to_rounding():
+    y = MAKER["squared"]().train.y
+    assert with_intercept("squared").at().w[-1] == pytest.approx(y.mean(), rel=1e-14)
+    counts = MAKER["poisson"]().train.y
+    if counts.min() >= 0.0:
+        assert with_intercept("poisson").at().w[-1] == pytest.approx(np.log(counts.mean()), rel=1e-12)
+    labels = MAKER["logistic"]().train.y
+    share = np.mean(labels > 0)
+    assert with_intercept("logistic").at().w[-1] == pytest.approx(np.log(share / (1 - share)), abs=1e-12)
+
+
+def test_several_outputs_have_the_shares_of_their_classes():
+    data = MAKER["multiclass-logistic"]()
+    problem = with_intercept("multiclass-logistic", data=data)
+    b = problem.unpack(problem.at().w)[0][-1]
+    shares = np.bincount(data.train.y) / data.train.y.size
+    np.testing.assert_allclose(np.exp(b) / np.exp(b).sum(), shares, atol=1e-12)
+
+
+@pytest.mark.parametrize("penalty", [id for id, cls in solvers.PENALTIES.items() if cls.sparse])
+@pytest.mark.parametrize("loss", [id for id in MAKER if solvers.Trait.SMOOTH in solvers.LOSSES[id].traits])
+def test_at_lam_max_all_penalised_weights_are_zero_and_below_they_are_not(loss, penalty):
+    data = MAKER[loss]()
+    v = np.random.default_rng(3).uniform(0.2, 3.0, data.train.X.shape[1])
+    v[2] = 0.0
+    problem = with_intercept(loss, penalty=penalty, data=data, penalty_factors=v)
+    free = problem.free
+    assert set(free) > set(range(problem.size - problem.design.n_tail)[-problem.design.n_outputs :])
+    above = problem.at_lam(problem.lam_max * (1.0 + 1e-6))
+    below = problem.at_lam(problem.lam_max * (1.0 - 1e-4))
+    assert above.violation_at_zero() <= 1e-7 * problem.lam_max
+    assert below.violation_at_zero() > 1e-5 * problem.lam_max
+    w = solvers.solve(above, solvers.make_solver("sparsa"), tol=1e-9, max_seconds=20).w
+    assert set(np.flatnonzero(w)) <= set(free)
+
+
+def test_a_constant_column_of_the_data_stays_zero_beside_an_intercept():
+    data = MAKER["logistic"]()
+    X = np.hstack([np.full((data.train.X.shape[0], 1), 3.0), dense_of(data.train.X)])
+    problem = solvers.make_problem(X, data.train.y, loss="logistic", lam_ratio=0.1, intercept=True)
+    for id in ("newton-cd", "prox-qn", "owl-qn"):
+        w = solvers.solve(problem, solvers.make_solver(id), tol=1e-9).w
+        assert w[0] == 0.0 != w[-1]
+
+
+def test_targets_that_are_all_the_same_are_met_by_the_intercept_alone():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.full(20, 7.5)
+    problem = solvers.make_problem(X, y, loss="squared", lam=0.1, intercept=True)
+    assert problem.at().w.tolist() == [0.0, 0.0, 0.0, 7.5]
+    assert problem.at().objective == 0.0
+    with pytest.raises(ValueError, match="λ_max is 0"):
+        solvers.make_problem(X, y, loss="squared", lam_ratio=0.1, intercept=True)
+
+
+def test_a_label_that_no_sample_has_is_no_endless_search():
+    X, y = np.random.default_rng(0).normal(size=(30, 4)), np.zeros((30, 2), dtype=int)
+    y[::3, 1] = 1
+    problem = solvers.make_problem(
+        X, y, loss="multitask-squared-hinge", penalty="l1", lam=0.1, intercept=True
+    )
+    assert np.isfinite(problem.at().w).all()
+    assert np.abs(problem.at().gradient()[problem.free]).max() <= 1e-12
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse", "binary", "lazy"])
+def test_whatever_holds_the_features_the_optimum_is_the_same(storage):
+    X = (np.random.default_rng(5).random((80, 6)) < 0.4).astype(float)
+    y = X @ [2.0, -1.0, 0.0, 0.0, 1.0, 0.0] + np.random.default_rng(6).normal(size=80) + 4.0
+    given = {"dense": X, "sparse": sp.csr_array(X * 1.0), "binary": sp.csr_matrix(X), "lazy": sp.csc_array(X)}
+    problem = solvers.make_problem(given[storage], y, loss="squared", lam=0.05, intercept=True)
+    w = solvers.solve(problem, solvers.make_solver("newton-cd"), tol=1e-10).w
+
+    def f(u):
+        r = X @ u[:6] + u[6] - y
+        return 0.5 * np.mean(r * r) + 0.05 * np.abs(u[:6]).sum()
+
+    best = minimize(f, w, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000})
+    assert f(w) == pytest.approx(problem.at(w).objective, rel=1e-13)
+    assert f(w) <= best.fun + 1e-12
+
+
+def test_an_intercept_is_named_and_so_is_its_problem():
+    problem = with_intercept("logistic")
+    d = problem.design.n_features
+    assert problem.names.weight(d - 1, d, 1) == "intercept"
+    assert problem.describe()["intercept"] is True
+    assert with_intercept("logistic").key == problem.key
+    plain = solvers.make_problem(MAKER["logistic"](), lam=1.0, average=True)
+    assert plain.describe()["intercept"] is False
+    assert plain.key != problem.key
+
+
+@pytest.mark.parametrize(
+    ("factors", "sentence"),
+    [
+        ([1.0, 2.0], "penalty_factors have the shape (2,): give one for each of 12 features"),
+        ([-1.0] * 12, "penalty_factors must be finite, and 0 or more"),
+        ([np.nan] * 12, "penalty_factors must be finite, and 0 or more"),
+        ([0.0] * 12, "penalty_factors are all 0, which leaves nothing to penalise"),
+        (["a"] * 12, "penalty_factors are no numbers: give one for each feature"),
+    ],
+)
+def test_factors_that_cannot_be_are_refused_in_a_sentence(factors, sentence):
+    with pytest.raises(ValueError) as error:
+        solvers.make_problem(MAKER["logistic"](), lam=0.1, penalty_factors=factors)
+    assert sentence in str(error.value)
+
+
+def test_solvers_that_know_one_strength_alone_say_so():
+    problem = with_intercept("logistic", penalty="l2")
+    for id in ("dual-cd", "bmrm", "sklearn-lbfgs", "sgd-l1"):
+        assert "no intercept, no penalty factors" in solvers.why_not_solver_on(id, problem)
+    assert solvers.why_not_solver_on("lbfgs", problem) is None
+    with pytest.raises(ValueError, match="same strength for all weights"):
+        solvers.solve(problem, solvers.make_solver("dual-cd"), max_iter=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -66,6 +66,8 @@ class Estimator(BaseEstimator):
         The record of the run.
     n_iter_, n_features_in_ : int
         Iterations of the run, features of X.
+    feature_names_in_ : array of shape (n_features,)
+        The names of X's columns, if X is a DataFrame and all are strings.
     """
 
     solver: str = "prox-qn"
@@ -81,21 +83,26 @@ class Estimator(BaseEstimator):
     max_seconds: float | None = 600.0
     scope: bool | Callable[[Trace], None] = False
 
-    def _solve(self, X: Any, y: np.ndarray, loss: str, offsets: np.ndarray | None = None) -> np.ndarray:
-        """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the weights
-        that belong to no feature."""
+    def _solve(
+        self, X: Any, y: np.ndarray, loss: str, offsets: np.ndarray | None = None
+    ) -> tuple[Problem, np.ndarray]:
+        """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the problem and
+        all its weights."""
         rows = with_ones(X) if self.fit_intercept else X
-        W, tail = self._weights(rows, y, loss, offsets=offsets, lam=self.lam, lam_ratio=self.lam_ratio)
+        problem, w = self._solved(rows, y, loss, offsets=offsets, lam=self.lam, lam_ratio=self.lam_ratio)
+        W, _ = problem.unpack(w)
         d = X.shape[1]
         self.coef_ = W[:d].T.copy()
         self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(W.shape[1])
-        return tail.copy()
+        return problem, w
 
-    def _weights(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Solve the problem of ``X`` and ``y``, set the record, and return the weights of features,
-        (d, n_outputs), and those that belong to no feature; ``params`` are those of ``make_problem``."""
+    def _solved(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
+        """Solve the problem of ``X`` and ``y``, set the record, and return the problem and its weights;
+        ``params`` are those of ``make_problem``."""
         penalty = {"penalty": self.penalty, "penalty_params": self.penalty_params}
         problem = make_problem(X, y, loss=loss, **penalty, **params)
+        if (names := getattr(self, "feature_names_in_", None)) is not None:
+            problem.names = replace(problem.names, features=(*names, "intercept")[: X.shape[1]])
         id = _fastest(problem) if self.solver == AUTO else self.solver
         run = self._run(problem, id)
         watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or (lambda trace: None)
@@ -110,7 +117,7 @@ class Estimator(BaseEstimator):
         if trace.w is None:
             raise RuntimeError(f"solver {id} shows no weights: take another one")
         self.trace_, self.n_iter_ = trace, int(trace.iteration[-1])
-        return problem.unpack(trace.w)
+        return problem, trace.w
 
     def _run(self, problem: Problem, id: str) -> Run:
         """Return the run, all limits set; ValueError, one sentence, where the solver does not fit."""

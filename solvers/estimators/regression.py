@@ -100,7 +100,8 @@ class SparseRegressor(RegressorMixin, Estimator):
         params = {"lam": self.lam, "lam_ratio": self.lam_ratio}
         if self.lam is None and not y.any():  # no λ_max: w = 0 is optimal at any λ
             params = {"lam": 1.0}
-        W, _ = self._weights(X, y, loss, **params)
+        problem, w = self._solved(X, y, loss, **params)
+        W, _ = problem.unpack(w)
         self.coef_ = W[:, 0].copy() if len(shape) == 1 else W.T.copy()
         self.intercept_ = y_mean - X_mean @ self.coef_.T
         return self

@@ -11,7 +11,14 @@ solvers do not penalise theirs. :class:`SparseRegressor` does not either. There 
 
 from .base import Estimator
 from .chains import ChainCRF
-from .classifiers import SparseLogistic, SparseMulticlass
+from .classifiers import SparseLogistic, SparseMulticlass, SparseMultilabel
 from .regression import SparseRegressor
 
-__all__ = ["ChainCRF", "Estimator", "SparseLogistic", "SparseMulticlass", "SparseRegressor"]
+__all__ = [
+    "ChainCRF",
+    "Estimator",
+    "SparseLogistic",
+    "SparseMulticlass",
+    "SparseMultilabel",
+    "SparseRegressor",
+]

@@ -1,4 +1,4 @@
-"""Classifiers of single rows, for two classes and for more."""
+"""Classifiers of single rows: of two classes, of more, and of sets of labels."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..declare import Trait
 from ..linalg.arrays import labels_of
-from ..registry import LOSSES
-from .base import Estimator, check_numbers, sound_rows
+from ..problems.metrics.multilabel import fit_thresholds
+from ..registry import LOSSES, lookup, losses_for
+from .base import AUTO, Estimator, check_numbers, sound_rows
 
 
 def _tells_probabilities(estimator: _OfRows) -> bool:
@@ -35,11 +37,24 @@ class _OfRows(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
+        X, y = self._validated(X, y)
+        self._solve(X, self._classes(y), self.loss)
+        return self
+
+    def _validated(self, X: Any, y: Any, **params: Any) -> tuple[Any, Any]:
+        """Return rows and labels as scikit-learn converts them; ``params`` are those of ``validate_data``."""
         given, labels = X, y
-        X, y = validate_data(self, sound_rows(X), y, accept_sparse="csr", dtype=np.float64)
+        X, y = validate_data(self, sound_rows(X), y, accept_sparse="csr", dtype=np.float64, **params)
         check_numbers(given)
         check_classification_targets(y)
         labels_of(labels)
+        return X, y
+
+    def _classes(self, y: np.ndarray) -> np.ndarray:
+        """Set the classes of labels ``y``, (n,), and return y.
+
+        Raises ValueError, one sentence, if there are too few or too many classes.
+        """
         two = not self.__sklearn_tags__().classifier_tags.multi_class
         if two and (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
             raise ValueError(
@@ -49,8 +64,7 @@ class _OfRows(ClassifierMixin, Estimator):
         self.classes_ = np.unique(y)
         if self.classes_.size < 2:
             raise ValueError(f"y holds one class, {self.classes_[0]!r}: at least two classes are needed")
-        self._solve(X, y, self.loss)
-        return self
+        return y
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of rows: of the second class, (n,), where there are two, else (n, n_classes)."""
@@ -128,3 +142,83 @@ class SparseMulticlass(_OfRows):
     _: KW_ONLY
     penalty: str = "l1-l2"
     loss: str = "multiclass-logistic"
+
+
+@dataclass(eq=False, repr=False)
+class SparseMultilabel(_OfRows):
+    """A loss of sets of labels with any penalty that fits: by default λΣ_j ‖W_j:‖₂, which leaves out whole
+    features.
+
+    y is an indicator matrix, (n, n_labels), NumPy or SciPy sparse: 1 for the labels that a row has, else 0.
+    ``loss`` is ``multitask-squared-hinge``, each label for itself, or one that ranks the labels of a row
+    above all others: ``multilabel-squared-hinge`` or ``multilabel-hinge``. Classes y, (n,), are learned by
+    the first of these, one against the rest. ``score`` is the share of rows whose labels are all right.
+
+    The other parameters and the attributes are those of :class:`Estimator`, with these differences.
+
+    Parameters
+    ----------
+    solver : str
+        A solver's id, or ``auto``: the fastest of ours that takes the loss and the penalty.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        The numbers of the labels, from 0; of classes y their values.
+    multilabel_ : bool
+        Whether y was an indicator matrix.
+    thresholds_ : array of shape (n_labels,)
+        The scores above which a row has a label. They are 0, but scores of rankings have no zero: for them
+        they are those of the largest micro-averaged F1 on the training data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from solverscope.solvers.estimators import SparseMultilabel
+    >>> X, y = make_multilabel_classification(n_classes=4, random_state=0)
+    >>> model = SparseMultilabel(lam_ratio=0.1).fit(X, y)
+    >>> model.predict(X[:2]).tolist()
+    [[1, 0, 1, 0], [0, 1, 0, 0]]
+    """
+
+    solver: str = AUTO
+    _: KW_ONLY
+    penalty: str = "l1-l2"
+    loss: str = "multitask-squared-hinge"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their indicators ``y``, (n, n_labels)."""
+        if "multilabel" not in lookup(LOSSES, "loss", self.loss).kinds:
+            right = ", ".join(losses_for("multilabel"))
+            raise ValueError(f"loss {self.loss} is not one of sets of labels: take one of {right}")
+        X, y = self._validated(X, y, multi_output=True)
+        y = y.toarray() if sp.issparse(y) else y
+        self.multilabel_ = y.ndim == 2 and y.shape[1] > 1
+        if self.multilabel_:
+            self.classes_ = np.arange(y.shape[1])
+        else:
+            y = self._classes(column_or_1d(y))
+        problem, w = self._solve(X, y, self.loss)
+        self.thresholds_ = np.zeros(self.classes_.size)
+        if problem.loss.ranks:
+            self.thresholds_ = fit_thresholds(problem.design.scores(w).Z, y)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of labels, (n, n_labels); of classes y as :class:`SparseMulticlass` does."""
+        check_is_fitted(self)
+        return self._scores_of(X) if self.multilabel_ else super().decision_function(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the indicators of labels, (n, n_labels), 1 for scores above ``thresholds_``; of classes y
+        the one with the highest score, (n,)."""
+        check_is_fitted(self)
+        if not self.multilabel_:
+            return super().predict(X)
+        return (self._scores_of(X) > self.thresholds_).astype(np.int64)

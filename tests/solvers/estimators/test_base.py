@@ -6,6 +6,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -14,7 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from solverscope.solvers.estimators import SparseLogistic, SparseMulticlass, SparseRegressor
+from solverscope.solvers.estimators import (
+    SparseLogistic,
+    SparseMulticlass,
+    SparseMultilabel,
+    SparseRegressor,
+)
 
 #: A sparse matrix with an index beyond its columns.
 MALFORMED = sp.csr_matrix((np.ones(3), [50_000_000, 1, 0], [0, 1, 2, 3]), shape=(3, 2))
@@ -30,6 +36,7 @@ def cancer():
     [
         SparseLogistic(),
         SparseMulticlass(),
+        SparseMultilabel(),
         SparseRegressor(),
         SparseRegressor(fit_intercept=False),
         SparseRegressor(loss="huber", fit_intercept=False),
@@ -68,6 +75,8 @@ def test_a_fitted_model_goes_to_another_process_with_its_trace(cancer):
         (SparseLogistic(solver_params={"memery": 3}), "has no parameter 'memery'"),
         (SparseLogistic(lam=0.1, lam_ratio=0.1), "both lam and lam_ratio"),
         (SparseMulticlass(loss="logistic"), "loss logistic needs binary"),
+        (SparseMultilabel(loss="logistic"), "loss logistic is not one of sets of labels: take one of multi"),
+        (SparseMultilabel(loss="multilabel-hinge"), "loss multilabel-hinge needs multilabel"),
     ],
 )
 def test_what_does_not_fit_is_said_in_a_sentence(model, said):
@@ -100,3 +109,15 @@ def test_what_is_no_number_is_refused_by_fit_and_by_predict(X, said):
 def test_a_limit_is_a_warning_and_a_failure_an_error(cancer):
     with pytest.warns(ConvergenceWarning, match="has not converged"):
         SparseLogistic(max_iter=1).fit(*cancer)
+
+
+@pytest.mark.parametrize(("intercept", "last"), [(True, "intercept"), (False, "b")])
+def test_names_of_columns_are_kept_by_the_model_and_its_record(intercept, last):
+    X, y = pd.DataFrame(np.eye(3)[:, :2], columns=["a", "b"]), [0, 1, 1]
+    model = SparseLogistic(lam=0.1, fit_intercept=intercept).fit(X, y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    names = model.trace_.names
+    assert [names.feature(0), names.features[-1]] == ["a", last]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X[["b", "a"]])
+    assert not hasattr(model.fit(X.to_numpy(), y), "feature_names_in_")

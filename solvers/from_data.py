@@ -82,7 +82,7 @@ def make_problem(
     ----------
     data
         A data set as ``datasets.load`` returns it, whose training part counts; or features of shape (n, d),
-        NumPy or SciPy sparse, with labels ``y``.
+        NumPy, SciPy sparse or a DataFrame, with labels ``y``. Columns of a DataFrame name the features.
     y, offsets, parents
         Labels, starts of sequences and parents of tree nodes, for features given as an array: see
         :func:`.arrays.from_arrays`.

@@ -75,6 +75,7 @@ class ArrayData:
     seed: int = 0
     source: str = "arrays"
     options: dict[str, Any] = field(default_factory=dict)
+    feature_names: tuple[str, ...] = ()
 
     @property
     def loss(self) -> str:
@@ -86,6 +87,8 @@ def from_arrays(
 ) -> ArrayData:
     """Make the data of a problem from features ``X`` (n, d), NumPy or SciPy sparse, and labels ``y``.
 
+    X may also be a table, with ``columns`` and ``to_numpy``, such as a DataFrame of pandas or Polars: its
+    columns name the features.
     y (n,) holds any two values (the larger is +1), classes, numeric targets, tags of tokens, or leaves of a
     tree; y (n, L) holds 0 and 1 for each label, or several targets. Numbers that are not all whole are
     targets; whole numbers are targets only if the loss takes targets. Tags of the tokens of sequences need
@@ -94,6 +97,7 @@ def from_arrays(
     ``kinds`` are the kinds of labels that the loss takes, if a loss is named. Raises ValueError, one
     sentence, if the arrays cannot be used.
     """
+    feature_names = names_of_columns(X)
     X, y = features_of(X), labels_of(y)
     if y.shape[0] != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]:,} rows and y has {y.shape[0]:,}: give one label a row")
@@ -120,15 +124,27 @@ def from_arrays(
     if kind == "sequences":
         offsets = _ends(_whole("offsets", offsets), X.shape[0])
     digest = digest_of(y, offsets, parents)
-    return ArrayData(kind, ArrayPart(X, y, offsets), len(names), names, digest, parents)
+    part = ArrayPart(X, y, offsets)
+    return ArrayData(kind, part, len(names), names, digest, parents, feature_names=feature_names)
+
+
+def names_of_columns(X: Any) -> tuple[str, ...]:
+    """Return the names of a table's columns if all are strings; return () for other names, and for arrays."""
+    names = tuple(X.columns) if _is_table(X) else ()
+    return names if all(isinstance(name, str) for name in names) else ()
+
+
+def _is_table(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
 
 
 def features_of(X: Any, name: str = "X") -> Any:
     """Return features (n, d) as a C-contiguous array, or CSR matrix, of float64.
 
-    The result may share the memory of ``X``. Raises ValueError, one sentence with ``name`` for the features,
-    if they cannot be used.
+    X is an array, a sparse matrix or a table. The result may share its memory. Raises ValueError, one
+    sentence with ``name`` for the features, if they cannot be used.
     """
+    X = X.to_numpy() if _is_table(X) else X
     if reason := why_no_numbers(X):
         raise ValueError(f"{name} is no matrix of numbers: {reason}")
     if sp.issparse(X):

@@ -21,8 +21,7 @@ def examples() -> dict[str, doctest.DocTest]:
     """The docstrings with examples, by name, of everything exported, its methods included."""
     finder, exported = doctest.DocTestFinder(), [Descent]
     exported += [getattr(solvers, name) for name in solvers.__all__]
-    exported += [estimators.SparseLogistic, estimators.SparseMulticlass, estimators.SparseRegressor]
-    exported += [estimators.ChainCRF]
+    exported += [getattr(estimators, name) for name in estimators.__all__]
     found = [
         test
         for thing in exported

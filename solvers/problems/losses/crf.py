@@ -167,6 +167,10 @@ class BoundChains(BoundLoss):
         self._add_ends(residual)
         return float(self._by_sequence(own for own, _ in found).sum()), residual
 
+    def marginals(self, scores: Scores) -> np.ndarray:
+        """Return the probability of each label at each token, (n_tokens, n_labels)."""
+        return with_truth(self.residual(scores).Z, self.y)
+
     def _empty(self) -> Scores:
         return Scores(recycled(self.y.size, self.n_outputs), np.zeros(self.n_tail))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -284,3 +285,31 @@ def test_a_column_of_labels_is_a_vector_of_them(y):
 def test_whatever_holds_real_numbers_is_taken(of):
     made, expected = (solvers.make_problem(given, Y, lam=0.1) for given in (of(X), X))
     assert made.key == expected.key
+
+
+class Table:
+    """The least that a table offers."""
+
+    def __init__(self, columns, values):
+        self.columns, self.values = columns, values
+
+    def to_numpy(self):
+        return np.array(self.values)
+
+
+@pytest.mark.parametrize("table", [Table, lambda columns, values: pd.DataFrame(values, columns=columns)])
+def test_columns_of_a_table_name_the_features(table):
+    problem = solvers.make_problem(table(["ink", "dot"], [[1.0, 0], [0, 2.0]]), [1, -1], lam=0.1)
+    assert [problem.names.feature(j) for j in range(2)] == ["ink", "dot"]
+    assert problem.design.scores(np.array([1.0, 3.0])).Z.tolist() == [[1.0], [6.0]]
+
+
+@pytest.mark.parametrize("columns", [[0, 1], ["ink", 1]])
+def test_columns_without_names_are_numbered(columns):
+    problem = solvers.make_problem(pd.DataFrame(np.eye(2), columns=columns), pd.Series([1, -1]), lam=0.1)
+    assert problem.names.feature(0) == "feature 1"
+
+
+def test_a_table_of_words_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="X is no matrix of numbers: it has entries of type str"):
+        solvers.make_problem(pd.DataFrame({"word": ["the", "cat"], "n": [1, 2]}), [1, -1])

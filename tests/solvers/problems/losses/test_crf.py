@@ -52,6 +52,7 @@ def test_loss_marginals_and_labels_agree_with_all_label_sequences(m, size):
         # the loss is a difference of two sums of numbers of this size
         assert values[s] == pytest.approx(value, rel=1e-12, abs=1e-14 * size * (hi - lo))
         np.testing.assert_allclose(residual.Z[lo:hi], nodes - np.eye(m)[y], atol=1e-10)
+        np.testing.assert_allclose(loss.marginals(scores)[lo:hi], nodes, atol=1e-10)
         np.testing.assert_array_equal(labels[lo:hi], best)
         pairs += own_pairs
         np.add.at(pairs, (y[:-1], y[1:]), -1.0)

@@ -1,0 +1,155 @@
+"""The base of the estimators: from rows and labels to a solved problem and its weights."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+
+from ..from_data import make_problem
+from ..linalg.arrays import why_no_numbers
+from ..linalg.storage import checked_rows
+from ..problems.certificates.optimality import why_not_tolerance
+from ..problems.problem import Problem
+from ..registry import accepts, make_solver, why_not_solver_on
+from ..runs.run import Run
+from ..runs.stopping import Stopping
+from ..traces.trace import Trace
+
+#: The module of the live view. It belongs to the app, and is imported by its name where a view is wanted.
+LIVE_VIEW = "solverscope.app.notebook"
+#: The solver of an estimator that chooses one by the problem, and those that it tries, the fastest first.
+AUTO = "auto"
+FASTEST = ("newton-cd", "anderson-bcd", "prox-qn", "fista-ls", "dual-cd", "ls-bmrm", "fobos")
+
+
+@dataclass(eq=False, repr=False)  # scikit-learn compares and prints estimators itself
+class Estimator(BaseEstimator):
+    """Base of the estimators: min_w s Σ_i loss_i(w) + λR(w) by any solver that takes the loss and R.
+
+    Parameters
+    ----------
+    solver : str
+        A solver's id: one of ``solvers.compatible(loss, penalty)``.
+    solver_params, penalty_params : mapping, optional
+        Hyper-parameters by name.
+    penalty : str
+        A penalty's id.
+    lam, lam_ratio : float, optional
+        λ, or λ/λ_max; with neither, what :func:`solvers.make_problem` takes.
+    fit_intercept : bool
+        Whether a constant feature is added, whose weights are penalised like all others.
+    tol, max_iter, max_seconds : optional
+        Where the run ends: violation, or proved bound, relative to that at w = 0; iterations; CPU seconds.
+    scope : bool or callable
+        Whether the run is drawn in the notebook's cell while it goes on; or what to call with the trace after
+        each iterate and at the end, off the clock, such as a ``solverscope.app.notebook.Scope`` of several
+        runs.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels in ascending order.
+    coef_ : array of shape (n_outputs, n_features)
+        The weights: one row for two classes of :class:`SparseLogistic`, else one a class.
+    intercept_ : array of shape (n_outputs,)
+        The weights of the constant feature; zeros without it.
+    trace_ : Trace
+        The record of the run.
+    n_iter_, n_features_in_ : int
+        Iterations of the run, features of X.
+    feature_names_in_ : array of shape (n_features,)
+        The names of X's columns, if X is a DataFrame and all are strings.
+    """
+
+    solver: str = "prox-qn"
+    _: KW_ONLY
+    solver_params: Mapping[str, Any] | None = None
+    penalty: str = "l1"
+    penalty_params: Mapping[str, Any] | None = None
+    lam: float | None = None
+    lam_ratio: float | None = None
+    fit_intercept: bool = True
+    tol: float | None = 1e-6
+    max_iter: int | None = None
+    max_seconds: float | None = 600.0
+    scope: bool | Callable[[Trace], None] = False
+
+    def _solve(
+        self, X: Any, y: np.ndarray, loss: str, offsets: np.ndarray | None = None
+    ) -> tuple[Problem, np.ndarray]:
+        """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the problem and
+        all its weights."""
+        rows = with_ones(X) if self.fit_intercept else X
+        problem, w = self._solved(rows, y, loss, offsets=offsets, lam=self.lam, lam_ratio=self.lam_ratio)
+        W, _ = problem.unpack(w)
+        d = X.shape[1]
+        self.coef_ = W[:d].T.copy()
+        self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(W.shape[1])
+        return problem, w
+
+    def _solved(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
+        """Solve the problem of ``X`` and ``y``, set the record, and return the problem and its weights;
+        ``params`` are those of ``make_problem``."""
+        penalty = {"penalty": self.penalty, "penalty_params": self.penalty_params}
+        problem = make_problem(X, y, loss=loss, **penalty, **params)
+        if (names := getattr(self, "feature_names_in_", None)) is not None:
+            problem.names = replace(problem.names, features=(*names, "intercept")[: X.shape[1]])
+        id = _fastest(problem) if self.solver == AUTO else self.solver
+        run = self._run(problem, id)
+        watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or (lambda trace: None)
+        for trace in run.steps():
+            watch(trace)
+        watch(trace := run.trace)
+        if trace.status == "failed":
+            raise RuntimeError(f"solver {id} failed: {trace.message}")
+        if trace.status != "converged":
+            said = f"solver {id} has not converged: {trace.message}"
+            warnings.warn(said, ConvergenceWarning, stacklevel=4)
+        if trace.w is None:
+            raise RuntimeError(f"solver {id} shows no weights: take another one")
+        self.trace_, self.n_iter_ = trace, int(trace.iteration[-1])
+        return problem, trace.w
+
+    def _run(self, problem: Problem, id: str) -> Run:
+        """Return the run, all limits set; ValueError, one sentence, where the solver does not fit."""
+        solver = make_solver(id, **(self.solver_params or {}))
+        if reason := why_not_solver_on(id, problem):
+            raise ValueError(f"solver {id} {reason}")
+        stopping = Stopping(tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds).or_usual()
+        if stopping.tol is not None and (reason := why_not_tolerance(problem, solver.knows)):
+            raise ValueError(f"tol {reason}")
+        return Run(problem, solver.with_tol(stopping.tol), stopping=stopping)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+def _fastest(problem: Problem) -> str:
+    """Return the fastest solver that takes a problem."""
+    return next((id for id in FASTEST if accepts(id, problem)), FASTEST[0])
+
+
+def with_ones(X: Any) -> Any:
+    """Return X with a last column of ones."""
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+
+def sound_rows(X: Any) -> Any:
+    """Return X; ValueError, one sentence, where it is sparse and malformed: scikit-learn converts it."""
+    return checked_rows(X) if sp.issparse(X) and X.ndim == 2 else X
+
+
+def check_numbers(X: Any) -> None:
+    """Raise ValueError, one sentence, where scikit-learn has turned into numbers what is none."""
+    if reason := why_no_numbers(X):
+        raise ValueError(f"X is no matrix of numbers: {reason}")

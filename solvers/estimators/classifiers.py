@@ -1,0 +1,224 @@
+"""Classifiers of single rows: of two classes, of more, and of sets of labels."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from ..declare import Trait
+from ..linalg.arrays import labels_of
+from ..problems.metrics.multilabel import fit_thresholds
+from ..registry import LOSSES, lookup, losses_for
+from .base import AUTO, Estimator, check_numbers, sound_rows
+
+
+def _tells_probabilities(estimator: _OfRows) -> bool:
+    """Return whether the loss is the likelihood of a log-linear model."""
+    known = LOSSES.get(estimator.loss)
+    return known is not None and Trait.LOG_LINEAR in known.traits
+
+
+class _OfRows(ClassifierMixin, Estimator):
+    """Base of the classifiers of single rows, which learn by their ``loss``."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
+        X, y = self._validated(X, y)
+        self._solve(X, self._classes(y), self.loss)
+        return self
+
+    def _validated(self, X: Any, y: Any, **params: Any) -> tuple[Any, Any]:
+        """Return rows and labels as scikit-learn converts them; ``params`` are those of ``validate_data``."""
+        given, labels = X, y
+        X, y = validate_data(self, sound_rows(X), y, accept_sparse="csr", dtype=np.float64, **params)
+        check_numbers(given)
+        check_classification_targets(y)
+        labels_of(labels)
+        return X, y
+
+    def _classes(self, y: np.ndarray) -> np.ndarray:
+        """Set the classes of labels ``y``, (n,), and return y.
+
+        Raises ValueError, one sentence, if there are too few or too many classes.
+        """
+        two = not self.__sklearn_tags__().classifier_tags.multi_class
+        if two and (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}: take "
+                "SparseMulticlass"
+            )
+        self.classes_ = np.unique(y)
+        if self.classes_.size < 2:
+            raise ValueError(f"y holds one class, {self.classes_[0]!r}: at least two classes are needed")
+        return y
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of rows: of the second class, (n,), where there are two, else (n, n_classes)."""
+        check_is_fitted(self)
+        Z = self._scores_of(X)
+        if Z.shape[1] == 1:
+            return Z[:, 0]
+        return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
+
+    def _scores_of(self, X: Any) -> np.ndarray:
+        """Return the scores of rows as the loss has them, (n, n_outputs)."""
+        given, X = X, validate_data(self, sound_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        check_numbers(given)
+        return self._scores(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label with the highest score of each row, (n,), as the metric of the trace counts it."""
+        check_is_fitted(self)
+        Z = self._scores_of(X)
+        return self.classes_[(Z[:, 0] >= 0.0).astype(int) if Z.shape[1] == 1 else Z.argmax(axis=1)]
+
+    @available_if(_tells_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, (n, n_classes)."""
+        Z = self.decision_function(X)
+        return softmax(Z, axis=1) if Z.ndim == 2 else np.column_stack([expit(-Z), expit(Z)])
+
+
+@dataclass(eq=False, repr=False)
+class SparseLogistic(_OfRows):
+    """Logistic loss of two classes with any penalty that fits: by default λ‖w‖₁ by ``newton-cd``.
+
+    Parameters and attributes are those of :class:`Estimator`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from solverscope.solvers.estimators import SparseLogistic
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SparseLogistic(lam=0.01).fit(scale(X), y)
+    >>> model.trace_.status, int((model.coef_ != 0.0).sum())
+    ('converged', 11)
+    """
+
+    solver: str = "newton-cd"
+    loss: ClassVar[str] = "logistic"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class SparseMulticlass(_OfRows):
+    """A loss of two classes or more with any penalty that fits: by default λΣ_j ‖W_j:‖₂ by
+    ``anderson-bcd``, which leaves out whole features.
+
+    ``loss`` is one for multiclass labels: ``multiclass-logistic``, ``multiclass-squared-hinge``,
+    ``multitask-squared-hinge`` (one class against the rest) or ``multiclass-hinge``. Probabilities are those
+    of ``multiclass-logistic`` alone. The other parameters and the attributes are those of
+    :class:`Estimator`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from solverscope.solvers.estimators import SparseMulticlass
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SparseMulticlass(lam_ratio=0.1).fit(X, y).coef_.shape
+    (3, 4)
+    """
+
+    solver: str = "anderson-bcd"
+    _: KW_ONLY
+    penalty: str = "l1-l2"
+    loss: str = "multiclass-logistic"
+
+
+@dataclass(eq=False, repr=False)
+class SparseMultilabel(_OfRows):
+    """A loss of sets of labels with any penalty that fits: by default λΣ_j ‖W_j:‖₂, which leaves out whole
+    features.
+
+    y is an indicator matrix, (n, n_labels), NumPy or SciPy sparse: 1 for the labels that a row has, else 0.
+    ``loss`` is ``multitask-squared-hinge``, each label for itself, or one that ranks the labels of a row
+    above all others: ``multilabel-squared-hinge`` or ``multilabel-hinge``. Classes y, (n,), are learned by
+    the first of these, one against the rest. ``score`` is the share of rows whose labels are all right.
+
+    The other parameters and the attributes are those of :class:`Estimator`, with these differences.
+
+    Parameters
+    ----------
+    solver : str
+        A solver's id, or ``auto``: the fastest of ours that takes the loss and the penalty.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+        The numbers of the labels, from 0; of classes y their values.
+    multilabel_ : bool
+        Whether y was an indicator matrix.
+    thresholds_ : array of shape (n_labels,)
+        The scores above which a row has a label. They are 0, but scores of rankings have no zero: for them
+        they are those of the largest micro-averaged F1 on the training data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from solverscope.solvers.estimators import SparseMultilabel
+    >>> X, y = make_multilabel_classification(n_classes=4, random_state=0)
+    >>> model = SparseMultilabel(lam_ratio=0.1).fit(X, y)
+    >>> model.predict(X[:2]).tolist()
+    [[1, 0, 1, 0], [0, 1, 0, 0]]
+    """
+
+    solver: str = AUTO
+    _: KW_ONLY
+    penalty: str = "l1-l2"
+    loss: str = "multitask-squared-hinge"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their indicators ``y``, (n, n_labels)."""
+        if "multilabel" not in lookup(LOSSES, "loss", self.loss).kinds:
+            right = ", ".join(losses_for("multilabel"))
+            raise ValueError(f"loss {self.loss} is not one of sets of labels: take one of {right}")
+        X, y = self._validated(X, y, multi_output=True)
+        y = y.toarray() if sp.issparse(y) else y
+        self.multilabel_ = y.ndim == 2 and y.shape[1] > 1
+        if self.multilabel_:
+            self.classes_ = np.arange(y.shape[1])
+        else:
+            y = self._classes(column_or_1d(y))
+        problem, w = self._solve(X, y, self.loss)
+        self.thresholds_ = np.zeros(self.classes_.size)
+        if problem.loss.ranks:
+            self.thresholds_ = fit_thresholds(problem.design.scores(w).Z, y)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of labels, (n, n_labels); of classes y as :class:`SparseMulticlass` does."""
+        check_is_fitted(self)
+        return self._scores_of(X) if self.multilabel_ else super().decision_function(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the indicators of labels, (n, n_labels), 1 for scores above ``thresholds_``; of classes y
+        the one with the highest score, (n,)."""
+        check_is_fitted(self)
+        if not self.multilabel_:
+            return super().predict(X)
+        return (self._scores_of(X) > self.thresholds_).astype(np.int64)

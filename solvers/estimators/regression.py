@@ -1,0 +1,121 @@
+"""Regression of numeric targets."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from ..linalg.arrays import NUMERIC_KINDS
+from ..registry import LOSSES, lookup
+from .base import AUTO, Estimator, check_numbers, sound_rows
+
+#: The loss of which several targets are known: its id for one target, and for several.
+LEAST_SQUARES = ("squared", "multitask-squared")
+
+
+@dataclass(eq=False, repr=False)
+class SparseRegressor(RegressorMixin, Estimator):
+    """A loss of numeric targets with any penalty that fits: by default the Lasso.
+
+    ``loss`` is ``squared``, ``huber``, ``poisson``, ``quantile`` or ``epsilon-insensitive``. With ``squared``
+    y may hold several targets, (n, n_targets), for penalties such as ``l1-l2``, which leaves out whole
+    features. Predictions of ``poisson`` are means, exp of the scores.
+
+    f is the mean loss plus λR(w), so ``lam`` is ``alpha`` of scikit-learn's ``Lasso`` and ``ElasticNet``. As
+    there, the intercept is not penalised: ``squared`` centres y and a dense X. For a sparse X and for other
+    losses ``fit_intercept`` must be False. The other parameters and the attributes are those of
+    :class:`Estimator`, with these differences.
+
+    Parameters
+    ----------
+    solver : str
+        A solver's id, or ``auto``: the fastest of ours that takes the loss and the penalty.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
+        The weights.
+    intercept_ : float or array of shape (n_targets,)
+        The predictions at x = 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from solverscope.solvers.estimators import SparseRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SparseRegressor(lam=0.5).fit(X, y)
+    >>> int((model.coef_ != 0.0).sum()), round(float(model.intercept_), 2), round(model.score(X, y), 2)
+    (4, 152.13, 0.46)
+    """
+
+    solver: str = AUTO
+    _: KW_ONLY
+    loss: str = "squared"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self.fit_intercept
+        tags.target_tags.multi_output = self._least_squares
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags
+
+    @property
+    def _least_squares(self) -> bool:
+        return self.loss in LEAST_SQUARES
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their targets ``y``, (n,) or, with
+        ``squared``, (n, n_targets)."""
+        given, several = X, self._least_squares
+        kinds = lookup(LOSSES, "loss", self.loss).kinds
+        if not set(kinds) & set(NUMERIC_KINDS):
+            raise ValueError(f"loss {self.loss} is not one of numeric targets: take squared or huber")
+        X, y = validate_data(
+            self,
+            sound_rows(X),
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            y_numeric=True,
+            multi_output=several,
+        )
+        check_numbers(given)
+        if self.fit_intercept and (reason := self._why_no_intercept(X)):
+            raise ValueError(f"an intercept {reason}: pass fit_intercept=False")
+        shape = y.shape
+        y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, dtype=np.float64)
+        single = y.ndim == 1 or shape[1] == 1
+        y = y.reshape(-1) if single else y
+        loss = (LEAST_SQUARES[0] if single else LEAST_SQUARES[1]) if several else self.loss
+        X_mean, y_mean = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
+        if self.fit_intercept:
+            X_mean, y_mean = X.mean(axis=0), np.where((y == y[0]).all(axis=0), y[0], y.mean(axis=0))
+            X, y = X - X_mean, y - y_mean
+        params = {"lam": self.lam, "lam_ratio": self.lam_ratio}
+        if self.lam is None and not y.any():  # no λ_max: w = 0 is optimal at any λ
+            params = {"lam": 1.0}
+        problem, w = self._solved(X, y, loss, **params)
+        W, _ = problem.unpack(w)
+        self.coef_ = W[:, 0].copy() if len(shape) == 1 else W.T.copy()
+        self.intercept_ = y_mean - X_mean @ self.coef_.T
+        return self
+
+    def _why_no_intercept(self, X: Any) -> str | None:
+        """Return why there can be no intercept, the end of a sentence; None if there can be one."""
+        if not self._least_squares:
+            return f"is not known with the loss {self.loss}, but with squared alone"
+        return "needs a dense X, and this one is sparse" if sp.issparse(X) else None
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted targets of rows, (n,) or (n, n_targets)."""
+        check_is_fitted(self)
+        given, X = X, validate_data(self, sound_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        check_numbers(given)
+        Z = self._scores(X)
+        return np.exp(Z) if self.loss == "poisson" else Z

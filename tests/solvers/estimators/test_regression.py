@@ -1,0 +1,110 @@
+"""Regressions agree with scikit-learn's programs, and refuse in a sentence."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, MultiTaskLasso, PoissonRegressor
+from sklearn.preprocessing import scale
+
+from solverscope import solvers
+from solverscope.solvers.estimators import SparseRegressor
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("penalty", "theirs"),
+    [("l1", Lasso(0.5)), ("elastic-net", ElasticNet(0.01)), ("none", LinearRegression())],
+)
+def test_regressions_are_those_of_scikit_learn(diabetes, penalty, theirs, intercept):
+    X, y = diabetes
+    lam = None if penalty == "none" else theirs.alpha
+    ours = SparseRegressor(penalty=penalty, lam=lam, fit_intercept=intercept, tol=1e-10).fit(X, y)
+    theirs = clone(theirs).set_params(fit_intercept=intercept, tol=1e-14)
+    if penalty != "none":
+        theirs.set_params(max_iter=100_000)
+    theirs.fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-10)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
+    assert ours.score(X, y) == pytest.approx(theirs.score(X, y))
+    assert ours.trace_.status == "converged"
+
+
+def test_several_targets_share_their_features(diabetes):
+    X, y = diabetes
+    Y = np.column_stack([y, 0.5 * y + 100.0 * X[:, 0], -y])
+    ours = SparseRegressor(penalty="l1-l2", lam=0.5, tol=1e-10).fit(X, Y)
+    theirs = MultiTaskLasso(0.5, tol=1e-14, max_iter=100_000).fit(X, Y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-10)
+    named = SparseRegressor(loss="multitask-squared", penalty="l1-l2", lam=0.5, tol=1e-10).fit(X, Y)
+    np.testing.assert_array_equal(named.coef_, ours.coef_)
+
+
+def test_counts_are_predicted_by_their_means(diabetes):
+    X, y = scale(diabetes[0]), np.round(diabetes[1] / 50.0)
+    params = {"fit_intercept": False, "tol": 1e-10}
+    ours = SparseRegressor(loss="poisson", penalty="l2", lam=0.1, **params).fit(X, y)
+    theirs = PoissonRegressor(alpha=0.1, **params).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", solvers.losses_for("regression"))
+@pytest.mark.parametrize("penalty", solvers.PENALTIES)
+def test_every_loss_and_penalty_has_a_solver_by_default(diabetes, loss, penalty):
+    X, y = scale(diabetes[0]), diabetes[1]
+    y = np.round(y / 50.0) if loss == "poisson" else scale(y)
+    lam = None if penalty == "none" else 0.01
+    model = SparseRegressor(loss=loss, penalty=penalty, lam=lam, fit_intercept=False, tol=None, max_iter=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.trace_.objective.min() < model.trace_.objective[0]
+
+
+def test_a_constant_target_is_all_intercept():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    model = SparseRegressor().fit(X, np.full(6, 0.1))
+    assert not model.coef_.any()
+    assert model.intercept_ == 0.1
+
+
+def test_sparse_features_are_taken_without_an_intercept(diabetes):
+    X, y = diabetes
+    model = SparseRegressor(lam=0.5, fit_intercept=False)
+    dense = clone(model).fit(X, y).coef_
+    np.testing.assert_allclose(model.fit(sp.csr_array(X), y).coef_, dense, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("params", "X", "y", "said"),
+    [
+        (
+            {},
+            sp.eye_array(3),
+            [1.0, 2.0, 4.0],
+            "an intercept needs a dense X, and this one is sparse: pass fit",
+        ),
+        ({"loss": "huber"}, np.eye(3), [1.0, 2.0, 4.0], "not known with the loss huber, but with squared"),
+        ({"loss": "logistic"}, np.eye(2), [0.0, 1.0], "loss logistic is not one of numeric targets"),
+        ({"loss": "none"}, np.eye(2), [0.5, 1.0], "there is no loss 'none'"),
+        ({"loss": "poisson", "fit_intercept": False}, np.eye(2), [-1.0, 1.0], "needs targets of at least 0"),
+        ({"loss": "huber", "fit_intercept": False}, np.eye(3), np.ones((3, 2)), "should be a 1d array"),
+        ({"solver": "bmrm"}, np.eye(3), [1.0, 2.0, 4.0], "solver bmrm needs a ridge penalty"),
+    ],
+)
+def test_regressions_that_do_not_fit_are_refused_in_a_sentence(params, X, y, said):
+    with pytest.raises(ValueError, match=said):
+        SparseRegressor(**{"lam": 0.1} | params).fit(X, y)

@@ -3,10 +3,8 @@
 >>> from solverscope.solvers.estimators import SparseLogistic
 >>> SparseLogistic(lam_ratio=0.1).fit(X, y).coef_
 
-An intercept of a classifier is what the data sets' option ``bias=1`` makes: the weight of a last, constant
-feature of ones, penalised like all other weights. liblinear has the same intercept; scikit-learn's other
-solvers do not penalise theirs. :class:`SparseRegressor` does not either. There is none with
-``fit_intercept=False``.
+With ``fit_intercept``, the default, a constant is fitted for each output, which is not penalised. liblinear
+penalises its constant; to do so too, give X a column of ones, and ``fit_intercept=False``.
 """
 
 from .base import Estimator

@@ -28,7 +28,10 @@ from ..traces.trace import Trace
 LIVE_VIEW = "solverscope.app.notebook"
 #: The solver of an estimator that chooses one by the problem, and those that it tries, the fastest first.
 AUTO = "auto"
-FASTEST = ("newton-cd", "anderson-bcd", "prox-qn", "fista-ls", "dual-cd", "ls-bmrm", "fobos")
+FASTEST = (
+    *("newton-cd", "anderson-bcd", "prox-qn", "fista-ls", "sparsa", "dual-cd", "ls-bmrm", "sublbfgs"),
+    "fobos",
+)
 
 
 @dataclass(eq=False, repr=False)  # scikit-learn compares and prints estimators itself
@@ -46,7 +49,7 @@ class Estimator(BaseEstimator):
     lam, lam_ratio : float, optional
         λ, or λ/λ_max; with neither, what :func:`solvers.make_problem` takes.
     fit_intercept : bool
-        Whether a constant feature is added, whose weights are penalised like all others.
+        Whether a constant is fitted for each output, which is not penalised.
     tol, max_iter, max_seconds : optional
         Where the run ends: violation, or proved bound, relative to that at w = 0; iterations; CPU seconds.
     scope : bool or callable
@@ -61,7 +64,7 @@ class Estimator(BaseEstimator):
     coef_ : array of shape (n_outputs, n_features)
         The weights: one row for two classes of :class:`SparseLogistic`, else one a class.
     intercept_ : array of shape (n_outputs,)
-        The weights of the constant feature; zeros without it.
+        The constants; zeros without an intercept.
     trace_ : Trace
         The record of the run.
     n_iter_, n_features_in_ : int
@@ -83,13 +86,10 @@ class Estimator(BaseEstimator):
     max_seconds: float | None = 600.0
     scope: bool | Callable[[Trace], None] = False
 
-    def _solve(
-        self, X: Any, y: np.ndarray, loss: str, offsets: np.ndarray | None = None
-    ) -> tuple[Problem, np.ndarray]:
+    def _solve(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
         """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the problem and
-        all its weights."""
-        rows = with_ones(X) if self.fit_intercept else X
-        problem, w = self._solved(rows, y, loss, offsets=offsets, lam=self.lam, lam_ratio=self.lam_ratio)
+        all its weights; ``params`` are those of ``make_problem``."""
+        problem, w = self._solved(X, y, loss, **({"lam": self.lam, "lam_ratio": self.lam_ratio} | params))
         W, _ = problem.unpack(w)
         d = X.shape[1]
         self.coef_ = W[:d].T.copy()
@@ -100,9 +100,9 @@ class Estimator(BaseEstimator):
         """Solve the problem of ``X`` and ``y``, set the record, and return the problem and its weights;
         ``params`` are those of ``make_problem``."""
         penalty = {"penalty": self.penalty, "penalty_params": self.penalty_params}
-        problem = make_problem(X, y, loss=loss, **penalty, **params)
+        problem = make_problem(X, y, loss=loss, intercept=self.fit_intercept, **penalty, **params)
         if (names := getattr(self, "feature_names_in_", None)) is not None:
-            problem.names = replace(problem.names, features=(*names, "intercept")[: X.shape[1]])
+            problem.names = replace(problem.names, features=tuple(names))
         id = _fastest(problem) if self.solver == AUTO else self.solver
         run = self._run(problem, id)
         watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or (lambda trace: None)
@@ -136,12 +136,6 @@ class Estimator(BaseEstimator):
 def _fastest(problem: Problem) -> str:
     """Return the fastest solver that takes a problem."""
     return next((id for id in FASTEST if accepts(id, problem)), FASTEST[0])
-
-
-def with_ones(X: Any) -> Any:
-    """Return X with a last column of ones."""
-    ones = np.ones((X.shape[0], 1))
-    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
 def sound_rows(X: Any) -> Any:

@@ -89,7 +89,7 @@ class ChainCRF(Estimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.classes_ = np.unique(labels)
-        problem, w = self._solve(rows, labels, "chain-crf", offsets)
+        problem, w = self._solve(rows, labels, "chain-crf", offsets=offsets)
         _, transitions = problem.unpack(w)
         self.transitions_ = transitions.copy()
         return self

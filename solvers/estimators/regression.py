@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -27,10 +26,8 @@ class SparseRegressor(RegressorMixin, Estimator):
     y may hold several targets, (n, n_targets), for penalties such as ``l1-l2``, which leaves out whole
     features. Predictions of ``poisson`` are means, exp of the scores.
 
-    f is the mean loss plus λR(w), so ``lam`` is ``alpha`` of scikit-learn's ``Lasso`` and ``ElasticNet``. As
-    there, the intercept is not penalised: ``squared`` centres y and a dense X. For a sparse X and for other
-    losses ``fit_intercept`` must be False. The other parameters and the attributes are those of
-    :class:`Estimator`, with these differences.
+    f is the mean loss plus λR(w), so ``lam`` is ``alpha`` of scikit-learn's ``Lasso`` and ``ElasticNet``. The
+    other parameters and the attributes are those of :class:`Estimator`, with these differences.
 
     Parameters
     ----------
@@ -60,7 +57,7 @@ class SparseRegressor(RegressorMixin, Estimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self.fit_intercept
+        tags.input_tags.sparse = True
         tags.target_tags.multi_output = self._least_squares
         tags.target_tags.positive_only = self.loss == "poisson"
         return tags
@@ -86,31 +83,18 @@ class SparseRegressor(RegressorMixin, Estimator):
             multi_output=several,
         )
         check_numbers(given)
-        if self.fit_intercept and (reason := self._why_no_intercept(X)):
-            raise ValueError(f"an intercept {reason}: pass fit_intercept=False")
         shape = y.shape
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, dtype=np.float64)
         single = y.ndim == 1 or shape[1] == 1
         y = y.reshape(-1) if single else y
         loss = (LEAST_SQUARES[0] if single else LEAST_SQUARES[1]) if several else self.loss
-        X_mean, y_mean = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
-        if self.fit_intercept:
-            X_mean, y_mean = X.mean(axis=0), np.where((y == y[0]).all(axis=0), y[0], y.mean(axis=0))
-            X, y = X - X_mean, y - y_mean
-        params = {"lam": self.lam, "lam_ratio": self.lam_ratio}
-        if self.lam is None and not y.any():  # no λ_max: w = 0 is optimal at any λ
-            params = {"lam": 1.0}
-        problem, w = self._solved(X, y, loss, **params)
-        W, _ = problem.unpack(w)
-        self.coef_ = W[:, 0].copy() if len(shape) == 1 else W.T.copy()
-        self.intercept_ = y_mean - X_mean @ self.coef_.T
+        params = {}
+        if self.lam is None and (y == (y[0] if self.fit_intercept else 0.0)).all():
+            params = {"lam": 1.0, "lam_ratio": None}  # there is no λ_max: the intercept alone is optimal
+        self._solve(X, y, loss, **params)
+        if len(shape) == 1:
+            self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0]
         return self
-
-    def _why_no_intercept(self, X: Any) -> str | None:
-        """Return why there can be no intercept, the end of a sentence; None if there can be one."""
-        if not self._least_squares:
-            return f"is not known with the loss {self.loss}, but with squared alone"
-        return "needs a dense X, and this one is sparse" if sp.issparse(X) else None
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets of rows, (n,) or (n, n_targets)."""

@@ -112,8 +112,10 @@ class Solver(Declared):
         return None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return why the solver cannot run on the problem, whose loss and penalty have what it needs: it needs
-        one strength for all weights, or more memory than is free. Return None if it can."""
+        """Return why the solver cannot run on the problem, though it takes loss and penalty.
+
+        It needs one strength for all weights, or more memory than is free. Return None if it can.
+        """
         if Trait.UNIFORM in self.needs and not problem.uniform:
             return f"{self.id} needs {Trait.UNIFORM.phrase}"
         needed, free = self.dense_vectors * 8 * problem.size, psutil.virtual_memory().available

@@ -22,8 +22,8 @@ from ..declare import parameters
 from ..linalg.design import Design
 from ..linalg.scores import Scores
 from ..linalg.working_set import WorkingSet
-from .line import Line
 from .free_weights import fit_free_weights
+from .line import Line
 from .losses.loss import BoundLoss
 from .metrics.followed import Examples
 from .objective import Objective

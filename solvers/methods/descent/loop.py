@@ -89,7 +89,8 @@ class Descent:
     >>> from solverscope.solvers.search.line_search import Armijo
     >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
     >>> descent = Descent(one_subgradient, Armijo(), SmoothStop())
-    >>> for iterate in descent.iterates(problem.at(), PairMemory(5), DescentProgress(problem.penalty.convexity)):
+    >>> progress = DescentProgress(problem.penalty.convexity)
+    >>> for iterate in descent.iterates(problem.at(), PairMemory(5), progress):
     ...     if iterate.gap < 1e-9:
     ...         break
     """

@@ -117,7 +117,7 @@ class OWLQN(LimitedMemory, Solver):
 
     def _subgradient(self, point: Point, rng: np.random.Generator) -> np.ndarray:
         """Return the subgradient of f that the method uses."""
-        problem, penalty = point.problem, point.problem.penalty
+        problem = point.problem
         if self.subgradient == "shortest":
             return problem.subgradient(point.w, point.gradient())
 

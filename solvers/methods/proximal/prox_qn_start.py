@@ -51,8 +51,6 @@ def why_no_start(start: str, problem: Problem) -> str | None:
     """Return the reason why a problem does not allow this warm-up, a sentence; return None if it does."""
     if start == "sgd" and Trait.INSTANCE_KERNELS not in problem.loss.traits:
         return "start=sgd needs a loss with compiled kernels for single instances: choose start=none"
-    if start == "sgd" and problem.factors is not None:
-        return "start=sgd knows no intercept and no penalty factors: choose start=none"
     if start == "samples" and isinstance(problem.design, ShardedDesign):
         return "start=samples needs the rows on this machine, and these are on shards: choose start=none"
     return None

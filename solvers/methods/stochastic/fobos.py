@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compute.jit import inlined, kernel
 from ...declare import Trait, param, random_seed
-from ...linalg.row_norms import row_prox
+from ...linalg.row_norms import factor_of, row_prox
 from ...problems.certificates.optimality import Knows
 from ...problems.losses.instances import residual_of
 from ...problems.problem import Problem
@@ -43,7 +43,7 @@ class FOBOS(Solver):
     name = "FOBOS"
     summary = "stochastic gradient steps, each followed by a proximal step"
     paper = "Duchi and Singer 2009; Blondel et al. 2013, section 5.2"
-    needs = Trait.INSTANCE_KERNELS | Trait.GROUP_SEPARABLE | Trait.UNIFORM
+    needs = Trait.INSTANCE_KERNELS | Trait.GROUP_SEPARABLE
     knows = Knows(violation=False, dual_gap=False)
     dense_vectors = 3
     carries = ()
@@ -78,7 +78,9 @@ class FobosState:
         self.rows = problem.design.by_rows()
         self.instances = loss.instances()
         n_features = problem.design.n_features
-        self.settled = Settled(strengths, np.zeros(n_features, dtype=np.int64), np.zeros(n_features))
+        factors = problem.penalty.factor_array[: n_features * loss.n_outputs : loss.n_outputs]
+        taken = np.zeros(n_features, dtype=np.int64)
+        self.settled = Settled(strengths, factors, taken, np.zeros(n_features))
         self.place = np.full(n_features, -1, dtype=np.int64)
 
     def steps(self, order: np.ndarray) -> None:
@@ -133,10 +135,12 @@ def choose(problem: Problem, seed: int) -> float:
 
 
 class Settled(NamedTuple):
-    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge); for each feature the number of proximal steps
-    that its row has taken, and the sum of their lengths."""
+    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge), and the penalty factors of features (none if all
+    are 1); for each feature the number of proximal steps that its row has taken, and the sum of their
+    lengths."""
 
     strengths: np.ndarray
+    factors: np.ndarray
     steps: np.ndarray
     length: np.ndarray
 
@@ -152,7 +156,8 @@ def settle_row(W, j, t, eta0, length, settled):
             zero = zero and w[c] == 0.0
         if zero:
             break
-        proximal_step(w, length - settled.length[j] if at_once else eta0 / np.sqrt(s), settled.strengths)
+        step = length - settled.length[j] if at_once else eta0 / np.sqrt(s)
+        proximal_step(w, factor_of(settled.factors, j) * step, settled.strengths)
 
 
 @inlined
@@ -199,8 +204,10 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
                     W[j, c] -= eta * x * G[row - lo, c]
         for c in range(tail.size):
             tail[c] -= eta * G_tail[c]
-        for q in range(n + transitions.shape[0]):
-            proximal_step(W[mine[q]] if q < n else transitions[q - n], eta, settled.strengths)
+        for q in range(n):
+            proximal_step(W[mine[q]], factor_of(settled.factors, mine[q]) * eta, settled.strengths)
+        for q in range(transitions.shape[0]):
+            proximal_step(transitions[q], eta, settled.strengths)
         for q in range(n):
             j = mine[q]
             settled.steps[j], settled.length[j], place[j] = t, length, -1

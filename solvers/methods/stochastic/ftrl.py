@@ -11,6 +11,7 @@ import numpy as np
 
 from ...compute.jit import inlined, kernel
 from ...declare import Trait, param, random_seed
+from ...linalg.row_norms import NO_FACTORS, factor_of
 from ...problems.certificates.optimality import Knows
 from ...problems.losses.instances import residual_of
 from ...problems.problem import Problem
@@ -51,7 +52,7 @@ class FTRL(Solver):
     name = "FTRL-Proximal"
     summary = "stochastic steps with a step length per weight, and the whole penalty so far"
     paper = "McMahan 2011; McMahan et al. 2013"
-    needs = Trait.INSTANCE_KERNELS | Trait.SEPARABLE | Trait.UNIFORM
+    needs = Trait.INSTANCE_KERNELS | Trait.SEPARABLE
     knows = Knows(violation=False, dual_gap=False)
     dense_vectors = 4
     carries = ()
@@ -91,12 +92,14 @@ class Batches(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums from which weights are computed: their start, z, n and r/η0, one row per feature."""
+    """Sums from which weights are computed: their start, z, n, r/η0, and penalty factors (none if all are 1),
+    one row per feature."""
 
     start: np.ndarray
     z: np.ndarray
     n: np.ndarray
     reach: np.ndarray
+    factors: np.ndarray
 
 
 class FtrlState:
@@ -109,8 +112,10 @@ class FtrlState:
         self.W, self.W_tail = design.split(w)
         (z, z_tail), (n, n_tail) = (design.split(np.zeros(problem.size)) for _ in range(2))
         r = np.sqrt(design.column_squares() / np.maximum(design.column_nnz, 1))
-        self.sums = Sums(self.W, z, n, np.where(r > 0.0, r, 1.0) / solver.eta0)
-        self.tail = Sums(self.W_tail[None], z_tail[None], n_tail[None], np.full(1, 1.0 / solver.eta0))
+        factors = penalty.factor_array[: self.W.size : design.n_outputs]
+        self.sums = Sums(self.W, z, n, np.where(r > 0.0, r, 1.0) / solver.eta0, factors)
+        tail = self.W_tail[None], z_tail[None], n_tail[None]
+        self.tail = Sums(*tail, np.full(1, 1.0 / solver.eta0), NO_FACTORS)
         # single instances have the loss of the average objective, and each its share of R
         share = 1.0 / (problem.scale * loss.n_instances)
         self.strengths = share * penalty.l1, share * penalty.ridge
@@ -210,13 +215,15 @@ class FtrlState:
 
 
 @inlined
-def at_place(start, z, n, reach, owed, ridge, w):
-    """Write the weights of one feature, or of the tail, to ``w``; return whether any is not zero.
+def at_place(sums, j, owed, ridge, w):
+    """Write the weights of feature j, or of the tail, to ``w``; return whether any is not zero.
 
-    ``reach`` is r/η0, ``owed`` the λ and ``ridge`` the ridge of the instances so far. If n = 0 the weight is
-    ``start``. Without branches the compiler vectorizes the loop over weights.
+    ``owed`` is the λ and ``ridge`` the ridge of the instances so far. If n = 0 the weight is the start's.
+    Without branches the compiler vectorizes the loop over weights.
     """
-    alive = 0
+    start, z, n, reach = sums.start[j], sums.z[j], sums.n[j], sums.reach[j]
+    factor, alive = factor_of(sums.factors, j), 0
+    owed, ridge = factor * owed, factor * ridge
     for c in range(w.size):
         beyond = max(abs(z[c]) - owed, 0.0)
         there = 0.0 - np.copysign(beyond, z[c]) / (reach * np.sqrt(n[c]) + ridge)
@@ -229,7 +236,7 @@ def at_place(start, z, n, reach, owed, ridge, w):
 def every_row(sums, owed, ridge, W):
     """Compute the weights of all features, or of the tail, which is one row."""
     for j in range(W.shape[0]):
-        at_place(sums.start[j], sums.z[j], sums.n[j], sums.reach[j], owed, ridge, W[j])
+        at_place(sums, j, owed, ridge, W[j])
 
 
 @inlined
@@ -315,7 +322,7 @@ def scores_of_lane(batches, b, lane, sums, owed, ridge, Z):
         j, first = features[p], p
         while p < end and features[p] == j:
             p += 1
-        if at_place(sums.start[j], sums.z[j], sums.n[j], sums.reach[j], owed, ridge, w):
+        if at_place(sums, j, owed, ridge, w):
             for q in range(first, p):
                 add(values[q] if values.size else 1.0, w, Z[batches.tokens[q]])
 
@@ -355,7 +362,7 @@ def add_lane(batches, b, lane, sums, owed, ridge, G):
         while p < end and features[p] == j:
             add(values[p] if values.size else 1.0, G[tokens[p]], g)
             p += 1
-        alive = at_place(sums.start[j], sums.z[j], sums.n[j], sums.reach[j], owed, ridge, w)
+        alive = at_place(sums, j, owed, ridge, w)
         add_gradient(sums.z[j], sums.n[j], g, w, alive, sums.reach[j])
 
 

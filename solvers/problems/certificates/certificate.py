@@ -52,8 +52,9 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     λR, whose conjugate is 0 or infinite, G is scaled by α = min(1, λ/Ω°(s AᵀG)). If L* is not known, a
     ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ). Here v is the minimum-norm subgradient, or any
     subgradient if the loss has kinks. With penalty factors μ is that of the weight that has the least ridge.
-    For weights that are not penalised G must be orthogonal to their columns: see :func:`orthogonal`. The cost is a full gradient, if the point has none yet, and one pass
-    over the scores. No other vector over all weights is needed.
+    For weights without a penalty G must be orthogonal to their columns: see :func:`orthogonal`. The cost is a
+    full gradient, if the point has none yet, and one pass over the scores; with an intercept another product.
+    No other vector over all weights is needed if L* is known.
     """
     penalty, loss = problem.penalty, problem.loss
     if Trait.CONJUGATE not in loss.traits:

@@ -95,7 +95,8 @@ TAGS = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"]]
 def test_named_features_are_columns_in_the_order_of_their_names():
     named, arrays = ChainCRF(lam=0.1).fit(SENTENCES, TAGS), ChainCRF(lam=0.1).fit(ARRAYS, TAGS)
     assert named.feature_names_in_.tolist() == NAMES
-    assert named.trace_.names.features == (*NAMES, "intercept")
+    assert named.trace_.names.features == tuple(NAMES)
+    assert named.trace_.names.feature(len(NAMES)) == "intercept"
     np.testing.assert_allclose(named.coef_, arrays.coef_, atol=1e-4)
     assert [tags.tolist() for tags in named.predict(SENTENCES)] == TAGS
     frames = [pd.DataFrame(rows, columns=NAMES) for rows in ARRAYS]

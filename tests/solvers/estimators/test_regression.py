@@ -55,19 +55,21 @@ def test_several_targets_share_their_features(diabetes):
 
 def test_counts_are_predicted_by_their_means(diabetes):
     X, y = scale(diabetes[0]), np.round(diabetes[1] / 50.0)
-    params = {"fit_intercept": False, "tol": 1e-10}
-    ours = SparseRegressor(loss="poisson", penalty="l2", lam=0.1, **params).fit(X, y)
-    theirs = PoissonRegressor(alpha=0.1, **params).fit(X, y)
+    ours = SparseRegressor(loss="poisson", penalty="l2", lam=0.1, tol=1e-10).fit(X, y)
+    theirs = PoissonRegressor(alpha=0.1, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, rel=1e-6)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("loss", solvers.losses_for("regression"))
 @pytest.mark.parametrize("penalty", solvers.PENALTIES)
-def test_every_loss_and_penalty_has_a_solver_by_default(diabetes, loss, penalty):
+def test_every_loss_and_penalty_has_a_solver_by_default(diabetes, loss, penalty, intercept):
     X, y = scale(diabetes[0]), diabetes[1]
     y = np.round(y / 50.0) if loss == "poisson" else scale(y)
     lam = None if penalty == "none" else 0.01
-    model = SparseRegressor(loss=loss, penalty=penalty, lam=lam, fit_intercept=False, tol=None, max_iter=30)
+    params = {"loss": loss, "penalty": penalty, "fit_intercept": intercept}
+    model = SparseRegressor(lam=lam, tol=None, max_iter=30, **params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
@@ -81,28 +83,29 @@ def test_a_constant_target_is_all_intercept():
     assert model.intercept_ == 0.1
 
 
-def test_sparse_features_are_taken_without_an_intercept(diabetes):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_sparse_features_give_the_model_of_dense_ones(diabetes, intercept):
     X, y = diabetes
-    model = SparseRegressor(lam=0.5, fit_intercept=False)
-    dense = clone(model).fit(X, y).coef_
-    np.testing.assert_allclose(model.fit(sp.csr_array(X), y).coef_, dense, atol=1e-4)
+    model = SparseRegressor(lam=0.5, fit_intercept=intercept, tol=1e-10)
+    dense = clone(model).fit(X, y)
+    model.fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-4)
+    assert model.intercept_ == pytest.approx(dense.intercept_)
 
 
 @pytest.mark.parametrize(
     ("params", "X", "y", "said"),
     [
-        (
-            {},
-            sp.eye_array(3),
-            [1.0, 2.0, 4.0],
-            "an intercept needs a dense X, and this one is sparse: pass fit",
-        ),
-        ({"loss": "huber"}, np.eye(3), [1.0, 2.0, 4.0], "not known with the loss huber, but with squared"),
         ({"loss": "logistic"}, np.eye(2), [0.0, 1.0], "loss logistic is not one of numeric targets"),
         ({"loss": "none"}, np.eye(2), [0.5, 1.0], "there is no loss 'none'"),
-        ({"loss": "poisson", "fit_intercept": False}, np.eye(2), [-1.0, 1.0], "needs targets of at least 0"),
-        ({"loss": "huber", "fit_intercept": False}, np.eye(3), np.ones((3, 2)), "should be a 1d array"),
-        ({"solver": "bmrm"}, np.eye(3), [1.0, 2.0, 4.0], "solver bmrm needs a ridge penalty"),
+        ({"loss": "poisson"}, np.eye(2), [-1.0, 1.0], "needs targets of at least 0"),
+        ({"loss": "huber"}, np.eye(3), np.ones((3, 2)), "should be a 1d array"),
+        (
+            {"solver": "bmrm"},
+            np.eye(3),
+            [1.0, 2.0, 4.0],
+            "solver bmrm needs a ridge penalty and a penalty with",
+        ),
     ],
 )
 def test_regressions_that_do_not_fit_are_refused_in_a_sentence(params, X, y, said):

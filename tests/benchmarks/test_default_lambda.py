@@ -43,6 +43,7 @@ WITHOUT = {
     "rcv1": "not at hand, and its papers have no ℓ1 with the logistic loss",
     "sector": "not at hand, and its paper has no ℓ1 with the logistic loss",
     "amazon7": "not at hand, and its paper has no ℓ1 with the logistic loss",
+    **dict.fromkeys(("abalone", "cpusmall", "space-ga", "e2006-tfidf"), "not at hand"),
     **{
         toy: "a function of two variables, without a penalty"
         for toy in ("toy-abs", "toy-wolfe", "toy-hull", "toy-lewis-overton", "toy")

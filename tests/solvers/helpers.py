@@ -215,9 +215,12 @@ def problem_of(
 
 def posed_to(id: str) -> solvers.Problem:
     """A small problem that this solver takes."""
-    pairs = ("logistic", "l1"), ("logistic", "l2"), ("binary-hinge", "l2"), ("chain-crf", "l1")
+    pairs = (
+        *(("logistic", "l1"), ("logistic", "l2"), ("binary-hinge", "l2"), ("chain-crf", "l1")),
+        *(("squared", "l1"), ("multitask-squared", "l1-l2"), ("quantile", "l1")),
+    )
     loss, penalty = next(pair for pair in pairs if id in solvers.compatible(*pair))
-    return problem_of(chains() if loss == "chain-crf" else binary(), loss, penalty, lam=0.1)
+    return problem_of(MAKERS[solvers.LOSSES[loss].kinds[0]](), loss, penalty, lam=0.1)
 
 
 class Dial(solvers.Gate):

@@ -19,6 +19,9 @@ PROBLEMS = (
     ("multiclass", "multiclass-squared-hinge", "l1-l2"),
     ("binary", "logistic", "l2"),
     ("binary", "binary-hinge", "l2"),
+    ("regression", "squared", "l1"),
+    ("multitask", "multitask-squared", "l1-l2"),
+    ("regression", "quantile", "l1"),
 )
 LAST, FROM = 14, 6
 #: Fields that depend on how much time a run had: clocks, and what it measures now and then.
@@ -33,8 +36,8 @@ def fits(id):
 @functools.cache
 def problem_for(id):
     kind, loss, penalty = fits(id)
-    sparse = solvers.PENALTIES[penalty].sparse
-    strength = {"lam_ratio": 0.02} if sparse else {"lam": 1e-3, "average": True}
+    known = solvers.PENALTIES[penalty].sparse and solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
+    strength = {"lam_ratio": 0.02} if known else {"lam": 1e-3, "average": True}
     return solvers.make_problem(MAKERS[kind](), loss=loss, penalty=penalty, **strength)
 
 

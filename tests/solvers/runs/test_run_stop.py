@@ -41,7 +41,9 @@ def test_a_run_ends_at_the_pulse_that_stops_it(pair):
     if pair in KINKED:
         problem = solvers.make_problem(MAKERS[kind](), loss=loss, penalty="l2", lam=1e-3)
     else:
-        problem = solvers.make_problem(MAKERS[kind](), loss=loss, penalty="l1", lam_ratio=1e-3)
+        smooth = solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
+        strength = {"lam_ratio": 1e-3} if smooth else {"lam": 1e-3}
+        problem = solvers.make_problem(MAKERS[kind](), loss=loss, penalty="l1", **strength)
     for n in (1, 2, 9):
         gate = StopsAt(n)
         stopping = Stopping(tol=0.0, max_iter=50)

@@ -209,6 +209,8 @@ def _assembled(
     """Bind the loss to the labels, and put the parts of the problem together, without λ."""
     if workers is None:
         _check_room(data)
+    elif intercept:
+        raise ValueError("rows on shards have no constant feature: leave out the intercept, or the shards")
     prepared = _with_constant if intercept else lambda X: X
     team = Team(threads)
     bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(data)
@@ -217,12 +219,8 @@ def _assembled(
         design = Design(prepared(data.train.X), bound.n_outputs, bound.n_tail, team)
     else:
         design, bound = split(prepared(data.train.X), bound, workers)
-    if (factors is not None or intercept) and bound.traits & (Trait.SMOOTH | Trait.HESSIAN) == Trait.SMOOTH:
-        where = "" if workers is None else " on shards"
-        raise ValueError(
-            f"loss {loss.id}{where} has no Hessian, by which weights without a penalty are fitted: "
-            "leave out intercept and penalty_factors"
-        )
+    if factors is not None or intercept:
+        _check_free_weights(bound, penalty)
 
     def test() -> tuple[Design, BoundLoss]:
         held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(data)
@@ -242,6 +240,20 @@ def _assembled(
         factors=_factors_of_weights(factors, design, intercept),
         intercept=intercept,
     )
+
+
+def _check_free_weights(loss: BoundLoss, penalty: Penalty) -> None:
+    """Raise ValueError, one sentence, if weights cannot be left without a penalty."""
+    if not penalty.traits & (Trait.SEPARABLE | Trait.GROUP_SEPARABLE):
+        raise ValueError(
+            f"penalty {penalty.id} is no sum over weights or rows, to leave some out of it: "
+            "leave out intercept and penalty_factors, or choose another penalty"
+        )
+    if loss.traits & (Trait.SMOOTH | Trait.HESSIAN) == Trait.SMOOTH:
+        raise ValueError(
+            f"loss {loss.id} has no Hessian here, by which weights without a penalty are fitted: "
+            "leave out intercept and penalty_factors"
+        )
 
 
 def _factors_of_weights(factors: np.ndarray | None, design: Design, intercept: bool) -> np.ndarray | None:

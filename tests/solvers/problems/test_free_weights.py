@@ -1,6 +1,7 @@
 """Weights that are not penalised, such as an intercept: their best values, λ_max, and degenerate data."""
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -148,3 +149,19 @@ def test_solvers_that_know_one_strength_alone_say_so():
     assert solvers.why_not_solver_on("lbfgs", problem) is None
     with pytest.raises(ValueError, match="same strength for all weights"):
         solvers.solve(problem, solvers.make_solver("dual-cd"), max_iter=1)
+
+
+@pytest.mark.usefixtures("registries")
+def test_losses_and_penalties_that_allow_no_free_weights_are_refused_in_a_sentence():
+    @solvers.register
+    @dataclass(frozen=True)
+    class Norm(solvers.Penalty):
+        id, name, summary, sparse = "whole-norm", "Norm", "λ‖w‖", True
+        traits = solvers.Trait.PROX
+
+    data = MAKER["logistic"]()
+    with pytest.raises(ValueError, match="penalty whole-norm is no sum over weights or rows"):
+        solvers.make_problem(data, penalty="whole-norm", lam=0.1, intercept=True)
+    pool = solvers.LocalWorkerPool([solvers.Shard.of(data, solvers.LOSSES["logistic"](), 0, 1)])
+    with pytest.raises(ValueError, match="rows on shards have no constant feature"):
+        solvers.make_problem(data, penalty="l1", lam=0.1, intercept=True, workers=pool)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solverscope.solvers.linalg.row_norms import NO_FACTORS
 from solverscope.solvers.linalg.working_set import WorkingSet
 from solverscope.solvers.working_sets.rules import RULES
 from solverscope.solvers.working_sets.screening import (
@@ -71,7 +72,7 @@ def test_violations_are_those_of_the_optimality_conditions(strengths, m):
     rng = np.random.default_rng(1)
     W, G = rng.normal(size=(30, m)) * (rng.random((30, 1)) < 0.5), rng.normal(size=(30, m))
     slack, violation, zero = np.empty(30), np.empty(30), np.empty(30, dtype=bool)
-    weigh(W, G, *strengths, slack, violation, zero)
+    weigh(W, G, *strengths, NO_FACTORS, slack, violation, zero)
     if any(strengths[1:]):
         expected = [row_violation(w, g, *strengths) for w, g in zip(W, G, strict=True)]
     else:  # each weight counts alone

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
+from solverscope.solvers.linalg.row_norms import NO_FACTORS
 from solverscope.solvers.methods.coordinate.newton_cd import NewtonModel
 from solverscope.solvers.methods.coordinate.newton_kernels import predicted_decrease
 from solverscope.solvers.methods.working_sets import Selection
@@ -86,7 +87,7 @@ def test_what_a_direction_promises_is_the_slope_and_the_change_of_the_kinks(pena
     w, g, d = (rng.normal(size=problem.size) * (rng.random(problem.size) < 0.6) for _ in range(3))
     ridge = problem.penalty.ridge
     kinks = [problem.penalty.value(v) - 0.5 * ridge * (v @ v) for v in (w, w + d)]
-    found = predicted_decrease(*(v.reshape(-1, m) for v in (w, g, d)), *problem.penalty.row_norms)
+    found = predicted_decrease(*(v.reshape(-1, m) for v in (w, g, d)), *problem.penalty.row_norms, NO_FACTORS)
     assert found == pytest.approx(g @ d + kinks[1] - kinks[0], abs=1e-12)
 
 

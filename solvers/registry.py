@@ -47,14 +47,14 @@ from .problems.losses.tree import TreeSoftmax
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.shards.sharded import SHARDED_TRAITS
-from .rivals.celer import Celer
+from .rivals.celer import Celer, CelerMultiTaskLasso
 from .rivals.crfsuite import CRFsuite
 from .rivals.external_solver import ExternalSolver
 from .rivals.liblinear import LiblinearSolver
 from .rivals.scikit import ScikitLBFGS, ScikitLinearSVC, ScikitNewtonCholesky, ScikitSAGA, ScikitSGD
 from .rivals.scikit_regression import ScikitElasticNet, ScikitMultiTaskLasso, ScikitQuantile
 from .rivals.scipy_minimize import SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr
-from .rivals.skglm import Skglm
+from .rivals.skglm import Skglm, SkglmMultiTaskLasso
 from .rivals.wapiti import Wapiti
 from .working_sets.rule import Rule
 from .working_sets.rules import RULES
@@ -105,7 +105,9 @@ SOLVERS: dict[str, type[Solver]] = {
         ScikitQuantile,
         LiblinearSolver,
         Skglm,
+        SkglmMultiTaskLasso,
         Celer,
+        CelerMultiTaskLasso,
         CRFsuite,
         Wapiti,
     )

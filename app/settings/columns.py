@@ -80,6 +80,9 @@ TABLE_COLUMNS: dict[str, TableColumn] = {
     "test_metric": TableColumn("test {metric_name}", ".4f"),
     "test_ranking_loss": TableColumn("ranking loss", ".4f"),
     "test_micro_f1": TableColumn("micro-F1", ".4f"),
+    "test_mse": TableColumn("MSE", ".4g"),
+    "test_mae": TableColumn("MAE", ".4g"),
+    "test_deviance": TableColumn("mean deviance", ".4g"),
     "metric_name": TableColumn("measure"),
     "metric": TableColumn("mean", ".4f"),
     "deviation": TableColumn("±", ".4f"),
@@ -123,6 +126,7 @@ REPEATED_TABLE = {"label": RUN_TABLE["label"], **table("runs"), **RUN_TABLE}
 PATH_TABLE = table(
     *("label", "status", "lam", "objective", "gap", "violation", "nnz", "nnz_rows", "cpu_seconds"),
     *("train_metric", "test_metric", "test_ranking_loss", "test_micro_f1"),
+    *("test_mse", "test_mae", "test_deviance"),
 )
 #: What ``solverscope sweep`` prints of cells, and of the λ that it has chosen.
 SWEEP_TABLE = table(

@@ -107,7 +107,7 @@ class SparseLogistic(_OfRows):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SparseLogistic(lam=0.01).fit(scale(X), y)
     >>> model.trace_.status, int((model.coef_ != 0.0).sum())
-    ('converged', 11)
+    ('converged', 9)
     """
 
     solver: str = "newton-cd"

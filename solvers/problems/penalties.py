@@ -182,8 +182,10 @@ class Penalty(Declared):
         return NO_FACTORS if self.factors is None else self.factors
 
     def dual_norm(self, g: np.ndarray) -> float | None:
-        """Return the smallest λ at which zero is optimal for all weights that have a factor above 0, for the
-        gradient ``g`` of the loss there; return None if there is no such λ."""
+        """Return the smallest λ at which zero is optimal for all weights with a factor above 0.
+
+        ``g`` is the gradient of the loss there. Return None if there is no such λ.
+        """
         if self.factors is None:
             return self.lam_max(g)
         penalised = self.factors > 0.0

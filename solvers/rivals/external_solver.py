@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import IO, Any, ClassVar
 
 import numpy as np
+import psutil
 import scipy.sparse as sp
 
 from ..compute.lazy import lazy
@@ -258,3 +259,26 @@ class ExternalSolver(Solver):
             return Ending("failed", f"{self.program}: {error}")
         violation = problem.at(w).violation()
         return Ending("stalled" if violation > aim else "converged", f"{self.program}: {said}")
+
+
+class DenseExternalSolver(ExternalSolver):
+    """Base of programs that take X as a dense array alone."""
+
+    def refuses(self, problem: Problem) -> str | None:
+        needed, free = 8.0 * problem.loss.n_instances * problem.design.n_features * 2, psutil.virtual_memory()
+        if needed > free.available:
+            return (
+                f"{self.id} keeps X as a dense array, {needed / 2**30:.1f} GiB in all, and "
+                f"{free.available / 2**30:.1f} GiB are free: take fewer features or samples"
+            )
+        return super().refuses(problem)
+
+    def load(self, task: Task) -> None:
+        super().load(task)
+        dense_by_columns(task)
+
+
+def dense_by_columns(task: Task) -> np.ndarray:
+    """Return X as a dense array by columns."""
+    X = task.X
+    return np.asfortranarray(X if isinstance(X, np.ndarray) else X.toarray())

@@ -12,12 +12,17 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import psutil
 
 from ..declare import Trait
 from ..methods.common_params import tol_param
-from ..problems.problem import Problem
-from .external_solver import ExternalSolver, IterateReporter, Task, gap_tol
+from .external_solver import (
+    DenseExternalSolver,
+    ExternalSolver,
+    IterateReporter,
+    Task,
+    dense_by_columns,
+    gap_tol,
+)
 from .observation_mode import RERUN, growing_lengths
 from .scikit import flat
 
@@ -67,7 +72,7 @@ class ScikitElasticNet(ScikitCoordinateDescent):
 
 
 @dataclass(frozen=True)
-class ScikitMultiTaskLasso(ScikitCoordinateDescent):
+class ScikitMultiTaskLasso(ScikitCoordinateDescent, DenseExternalSolver):
     """The solver of ``MultiTaskLasso``, by rows of weights. It takes a dense X alone."""
 
     id = "sklearn-multitask-lasso"
@@ -78,29 +83,10 @@ class ScikitMultiTaskLasso(ScikitCoordinateDescent):
 
     tol: float = tol_param()
 
-    def refuses(self, problem: Problem) -> str | None:
-        needed, free = 8.0 * problem.loss.n_instances * problem.design.n_features * 2, psutil.virtual_memory()
-        if needed > free.available:
-            return (
-                f"{self.id} keeps X as a dense array, {needed / 2**30:.1f} GiB in all, and "
-                f"{free.available / 2**30:.1f} GiB are free: take fewer features or samples"
-            )
-        return super().refuses(problem)
-
-    def load(self, task: Task) -> None:
-        super().load(task)
-        dense_by_columns(task)
-
     def advance(self, task: Task, report: IterateReporter) -> str:
         y = np.asfortranarray(task.y.reshape(task.n_rows, -1))
         alpha = task.row_norm / (task.scale * task.n_rows)
         return self.report_longer_runs(dense_by_columns(task), y, report, alphas=[alpha], l1_ratio=1.0)
-
-
-def dense_by_columns(task: Task) -> np.ndarray:
-    """Return X as a dense array by columns."""
-    X = task.X
-    return np.asfortranarray(X if isinstance(X, np.ndarray) else X.toarray())
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """skglm's solvers with working sets.
 
 skglm minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²): our f is s n times that with α = (a + b)/(s n) and
-ρ = a/(a + b). Here a and b are the strengths of ‖w‖₁ and ½‖w‖².
+ρ = a/(a + b). Here a and b are the strengths of ‖w‖₁ and ½‖w‖². With αΣ_j ‖W_j‖₂, of strength c, α = c/(s n).
 """
 
 from __future__ import annotations
@@ -42,18 +42,20 @@ class Skglm(ExternalSolver):
         super().load(task)
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(12, 3)) + 1.0, np.where(rng.random(12) < 0.5, 1.0, -1.0)
-        y = np.maximum(y, 0.0) if task.loss == "poisson" else y
+        y = self.labels(np.maximum(y, 0.0) if task.loss == "poisson" else y)
         X = np.asfortranarray(X) if isinstance(task.X, np.ndarray) else sp.csc_matrix(X)
-        datafit, penalty = terms(task)
+        datafit, penalty = self.terms(task)
         penalty.alpha = 1e-3
-        solver = outer_iteration(task, 0.0)
-        solver.solve(X, y, datafit, penalty, np.zeros(3), np.zeros(12))
+        w, scores = np.zeros((3, *y.shape[1:])), np.zeros(y.shape, order="F")
+        self.outer_iteration(task, 0.0).solve(X, y, datafit, penalty, w, scores)
 
     def advance(self, task: Task, report: IterateReporter) -> str:
-        X, y, tol = task.X_by_columns, task.y.astype(float), task.aim / (task.scale * task.n_rows)
-        (datafit, penalty), solver = terms(task), outer_iteration(task, tol)
-        w = task.w0.copy() if task.w0.size else np.zeros(task.size)
-        scores = np.asarray(X @ w)
+        X, y, tol = task.X_by_columns, self.labels(task.y), task.aim / (task.scale * task.n_rows)
+        (datafit, penalty), solver = self.terms(task), self.outer_iteration(task, tol)
+        w = np.zeros((task.n_features, *y.shape[1:]))
+        if task.w0.size:
+            w[:] = task.w0.reshape(w.shape)
+        scores = np.asfortranarray(X @ w)
         for n in count(1):
             w, _, violation = solver.solve(X, y, datafit, penalty, w, scores)
             if violation <= tol:  # of the weights that it was given
@@ -61,21 +63,49 @@ class Skglm(ExternalSolver):
             report(n, w)
         raise AssertionError
 
+    def labels(self, y: np.ndarray) -> np.ndarray:
+        """Return labels or targets in the shape that its solver takes."""
+        return y.astype(float)
 
-def terms(task: Task) -> tuple[Any, Any]:
-    """Return skglm's loss and penalty of a task."""
-    from skglm.datafits import Huber, Logistic, Poisson, Quadratic
-    from skglm.penalties import L1, L1_plus_L2
+    def terms(self, task: Task) -> tuple[Any, Any]:
+        """Return its loss and penalty of a task."""
+        from skglm.datafits import Huber, Logistic, Poisson, Quadratic
+        from skglm.penalties import L1, L1_plus_L2
 
-    by_loss = {"logistic": Logistic, "squared": Quadratic, "huber": Huber, "poisson": Poisson}
-    alpha = task.strength / (task.scale * task.n_rows)
-    penalty = L1_plus_L2(alpha, task.l1_ratio) if task.ridge else L1(alpha)
-    return by_loss[task.loss](**task.loss_params), penalty
+        by_loss = {"logistic": Logistic, "squared": Quadratic, "huber": Huber, "poisson": Poisson}
+        alpha = task.strength / (task.scale * task.n_rows)
+        penalty = L1_plus_L2(alpha, task.l1_ratio) if task.ridge else L1(alpha)
+        return by_loss[task.loss](**task.loss_params), penalty
+
+    def outer_iteration(self, task: Task, tol: float) -> Any:
+        """Return its solver for the loss of a task, limited to one iteration."""
+        from skglm.solvers import AndersonCD, ProxNewton
+
+        chosen = AndersonCD if task.loss in ("squared", "huber") else ProxNewton
+        return chosen(max_iter=1, tol=tol, fit_intercept=False, warm_start=True)
 
 
-def outer_iteration(task: Task, tol: float) -> Any:
-    """Return skglm's solver for the loss of a task, limited to one iteration."""
-    from skglm.solvers import AndersonCD, ProxNewton
+@dataclass(frozen=True)
+class SkglmMultiTaskLasso(Skglm):
+    """MultiTaskBCD on rows of weights: each iteration solves the problem on a working set, and a restart for
+    each does the same, as those of :class:`Skglm` do."""
 
-    chosen = AndersonCD if task.loss in ("squared", "huber") else ProxNewton
-    return chosen(max_iter=1, tol=tol, fit_intercept=False, warm_start=True)
+    id = "skglm-multitask-lasso"
+    name = "skglm MultiTaskBCD"
+    summary = "skglm's block coordinate descent with Anderson acceleration, watched by warm restarts"
+    needs = Trait.LEAST_SQUARES | Trait.ROW_NORM | Trait.UNIFORM
+    formulas = Trait(0)
+
+    def labels(self, y: np.ndarray) -> np.ndarray:
+        return np.asfortranarray(y.reshape(len(y), -1), dtype=float)
+
+    def terms(self, task: Task) -> tuple[Any, Any]:
+        from skglm.datafits import QuadraticMultiTask
+        from skglm.penalties import L2_1
+
+        return QuadraticMultiTask(), L2_1(task.row_norm / (task.scale * task.n_rows))
+
+    def outer_iteration(self, task: Task, tol: float) -> Any:
+        from skglm.solvers import MultiTaskBCD
+
+        return MultiTaskBCD(max_iter=1, tol=tol, fit_intercept=False, warm_start=True)

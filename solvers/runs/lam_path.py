@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..declare import Trait
 from ..methods.iterate import FIELDS
 from ..methods.solver import Solver
 from ..probes.probe import Probe
 from ..problems.metrics.multilabel import micro_f1, ranking_loss
+from ..problems.metrics.regression import mean_absolute_error, mean_squared_error
 from ..problems.problem import Problem
 from ..traces.trace import Trace, plain
 from .run import Gate, Run
@@ -22,6 +24,8 @@ N_LAMS = 10
 MOST_LAMS = 10_000
 #: Factor of λ_max that makes up for rounding: all weights are zero there.
 ROUNDED_UP = 1.0 + 1e-12
+#: Measures of predictions on the test part, besides the metric of the loss.
+TEST_MEASURES = ("test_ranking_loss", "test_micro_f1", "test_mse", "test_mae", "test_deviance")
 
 
 def log_spaced(
@@ -163,21 +167,29 @@ def measured(run: Run) -> dict[str, Any]:
 
     The fields are ``loss``, ``penalty``, ``lam``, ``lam_max``, and ``gap``: (f - f*)/|f*| unless f is below
     f*. If f* is not known, ``gap`` is an upper bound proved by duality. For test instances with sets of
-    labels there are also ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`).
+    labels there are also ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`). For
+    numeric targets there are ``test_mse`` and ``test_mae``, the mean squared and absolute error. For
+    Poisson's loss there is ``test_deviance``, the mean deviance: twice the mean loss.
     ``members_start``, ``members_half`` and ``members_end`` are sizes of the working set: at the start, after
     half of the CPU time, and at the end.
     """
     problem, trace = run.problem, run.trace
     about = problem.describe()
     found = {name: about[name] for name in ("loss", "penalty", "lam", "lam_max")}
-    found |= {"gap": None, "test_ranking_loss": None, "test_micro_f1": None}
+    found |= dict.fromkeys(("gap", *TEST_MEASURES))
     found |= _members(trace)
     if trace.status in ("stopped", "failed") or trace.w is None:
         return found
     found["gap"] = _gap(run)
     if problem.has_test:
         loss, scores = problem.test_scores(trace.w)
-        if (Y := loss.truth).ndim > 1:
+        if loss.numeric:
+            predicted = loss.predict(scores)
+            found["test_mse"] = mean_squared_error(predicted, loss.y)
+            found["test_mae"] = mean_absolute_error(predicted, loss.y)
+            if Trait.POISSON in loss.traits:
+                found["test_deviance"] = 2.0 * loss.value(scores) / loss.n_instances
+        elif (Y := loss.truth).ndim > 1:
             found["test_ranking_loss"] = ranking_loss(scores.Z, Y)
             found["test_micro_f1"] = micro_f1(scores.Z, Y)
     return plain(found)

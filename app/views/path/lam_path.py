@@ -28,6 +28,9 @@ PATH_COLUMNS = (
     ("test {metric_name}", "test_metric", 4),
     ("ranking loss", "test_ranking_loss", 4),
     ("micro-F1", "test_micro_f1", 4),
+    ("MSE", "test_mse", 4),
+    ("MAE", "test_mae", 4),
+    ("mean deviance", "test_deviance", 4),
 )
 
 

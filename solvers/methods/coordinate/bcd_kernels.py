@@ -78,10 +78,9 @@ def update_rows(
 
     𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search if K is empty. If it is zero, only
     the penalty depends on the row. s_j falls by the factor ``lengthen`` if the first trial is taken, and
-    doubles, up to 1, if it is not. A row at zero is left out, and marked in ``keep``, if it stays optimal
-    when the strengths fall by ``threshold``, in units of those of a row with the penalty factor 1; those of
-    row j are multiplied by its entry of ``factors``. Returns the sum and the largest of the violations, the
-    trials, and the entries of X read.
+    doubles, up to 1, if it is not. The strengths of row j are multiplied by its entry of ``factors``. A row
+    at zero is left out, and marked in ``keep``, if it stays optimal when its factor falls by ``threshold``.
+    Returns the sum and the largest of the violations, the trials, and the entries of X read.
 
     ``longest`` gets the longest search, unless the one it holds is as long: first the number of trials, f
     before and j; then t, f and the most that the rule allows, one row per trial. That f is the part that

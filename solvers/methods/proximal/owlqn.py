@@ -232,9 +232,11 @@ class OWLQNStar(OWLQN):
 
 
 def steepest_subgradient(w: np.ndarray, g: np.ndarray, l1: float | np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return the subgradient of f that has the largest product with p, for the gradient ``g`` of the smooth
-    part and the strengths ``l1`` of |w_j|; in coordinates in which both w and p are zero, the shortest
-    one."""
+    """Return the subgradient of f that has the largest product with p.
+
+    ``g`` is the gradient of the smooth part, ``l1`` the strength of |w_j|. In coordinates in which both w and
+    p are zero it is the shortest one.
+    """
     signs = _signs(w, p)
     return g + np.where(signs != 0.0, l1 * signs, np.clip(-g, -l1, l1))
 

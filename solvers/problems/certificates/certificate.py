@@ -13,7 +13,6 @@ import numpy as np
 
 from ...declare import Trait
 from ...linalg.scores import Scores
-from ..losses.envelope import TIE_TOL
 from ..point import Point, rounding_of_sums
 from ..problem import Problem
 
@@ -148,7 +147,7 @@ def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> f
     penalty = problem.penalty
     off += rounding_of_sums(problem) * float(np.max(penalty.each(penalty.ridge))) * _length(point.w)
     longest = math.sqrt(squares) + off
-    below = TIE_TOL * (point.loss + problem.scale * problem.loss.n_instances) if tied else 0.0
+    below = problem.scale * problem.loss.tie_slack(point.loss / problem.scale) if tied else 0.0
     return point.objective - point.rounding() - below - 0.5 * longest * longest / penalty.convexity
 
 

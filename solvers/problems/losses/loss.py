@@ -13,6 +13,7 @@ from ...compute.team import Team
 from ...declare import Declared, Trait
 from ...linalg.scores import Scores
 from ...search.outcome import NO_BREAKPOINTS, Breakpoints
+from .envelope import TIE_TOL
 from .instances import Instances
 
 
@@ -199,6 +200,11 @@ class BoundLoss:
     def metric(self, scores: Scores) -> float:
         """Return the share of labels predicted right."""
         return float(np.mean(self.predict(scores) == self.truth))
+
+    def tie_slack(self, value: float) -> float:
+        """Return how far functions that count as tied are below their maxima at most, summed over instances,
+        if the loss is ``value``."""
+        return TIE_TOL * (value + self.n_instances)
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
         """Return the subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (18)); of a

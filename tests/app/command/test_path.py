@@ -11,7 +11,10 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.command import headless
+from solverscope.app.settings.columns import PATH_TABLE
+from solverscope.app.views.path.lam_path import PATH_COLUMNS
 from solverscope.solvers.problems.metrics.multilabel import micro_f1, ranking_loss
+from solverscope.solvers.runs.lam_path import TEST_MEASURES
 
 FAST = ("--n-lams", "3", "--tol", "1e-3")
 SQUARED = ("path", "digits", "--loss", "multiclass-squared-hinge", "--penalty", "l1-l2")
@@ -157,6 +160,12 @@ def test_sets_of_labels_get_ranking_loss_and_micro_f1(command, tmp_path):
         assert arrays["test_ranking_loss"][1] == pytest.approx(ranking_loss(scores.Z, loss.y))
         assert arrays["test_micro_f1"][1] == pytest.approx(micro_f1(scores.Z, loss.y))
         assert arrays["test_micro_f1"][1] > 0.5
+
+
+def test_all_measures_on_the_test_part_are_columns_of_the_tables():
+    page = [field for _, field, _ in PATH_COLUMNS]
+    for table in (PATH_TABLE, page):
+        assert set(TEST_MEASURES) <= set(table)
 
 
 def test_jsonl_file_holds_what_standard_output_had(command, tmp_path):

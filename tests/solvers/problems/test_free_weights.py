@@ -162,6 +162,7 @@ def test_losses_and_penalties_that_allow_no_free_weights_are_refused_in_a_senten
     data = MAKER["logistic"]()
     with pytest.raises(ValueError, match="penalty whole-norm is no sum over weights or rows"):
         solvers.make_problem(data, penalty="whole-norm", lam=0.1, intercept=True)
-    pool = solvers.LocalWorkerPool([solvers.Shard.of(data, solvers.LOSSES["logistic"](), 0, 1)])
+    shard = solvers.Shard(data.train.X, solvers.LOSSES["logistic"]().bind(data.train, 2))
+    pool = solvers.LocalWorkerPool([shard])
     with pytest.raises(ValueError, match="rows on shards have no constant feature"):
         solvers.make_problem(data, penalty="l1", lam=0.1, intercept=True, workers=pool)

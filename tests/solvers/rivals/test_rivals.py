@@ -43,7 +43,10 @@ PROBLEMS = {
     "skglm": ("logistic", "l1"),
     "celer": ("logistic", "l1"),
     "sklearn-elastic-net": ("squared", "l1"),
-    "sklearn-multitask-lasso": ("multitask-squared", "l1-l2"),
+    **dict.fromkeys(
+        ("skglm-multitask-lasso", "celer-multitask-lasso", "sklearn-multitask-lasso"),
+        ("multitask-squared", "l1-l2"),
+    ),
     "sklearn-quantile": ("quantile", "l1"),
     "crfsuite": ("chain-crf", "l2"),
     "wapiti": ("chain-crf", "l2"),
@@ -110,7 +113,7 @@ def cases():
     for id in RIVALS:
         missing = solvers.SOLVERS[id].why_not_here()
         marks = [pytest.mark.skip(reason=f"{id} {missing}")] if missing else []
-        if id == "skglm":  # compiles for a quarter of a minute
+        if id.startswith("skglm"):  # compiles for a quarter of a minute
             marks.append(pytest.mark.slow)
         for data in data_for(PROBLEMS.get(id, ["logistic"])[0]):
             yield pytest.param(id, data, marks=marks)
@@ -144,7 +147,7 @@ REGRESSION_VARIANTS = [
     *(("skglm", loss, penalty) for loss in ("squared", "huber") for penalty in ("l1", "elastic-net", "l2")),
     *(("skglm", "poisson", penalty) for penalty in ("l1", "elastic-net")),
     *(("sklearn-elastic-net", "squared", penalty) for penalty in ("elastic-net", "l2")),
-    ("sklearn-multitask-lasso", "squared", "l1-l2"),
+    *((f"{program}-multitask-lasso", "squared", "l1-l2") for program in ("skglm", "celer", "sklearn")),
     ("sklearn-newton-cholesky", "poisson", "l2"),
     *(("sklearn-saga", loss, "elastic-net") for loss in ("squared", "multitask-squared")),
     *(("sklearn-sgd", loss, "l2") for loss in ("squared", "multitask-squared", "huber")),
@@ -167,7 +170,7 @@ def targets():
     for id, loss, penalty in REGRESSION_VARIANTS:
         for data in data_for(loss):
             if (loss, data) != ("poisson", "diabetes"):  # exp of scores for means of 152
-                marks = [pytest.mark.slow] if id == "skglm" else []
+                marks = [pytest.mark.slow] if id.startswith("skglm") else []
                 yield pytest.param(id, data, loss, penalty, marks=marks)
 
 
@@ -329,6 +332,18 @@ def test_a_number_of_liblinear_that_does_not_fit_is_refused_in_a_sentence():
     assert solvers.make_solver("liblinear").refuses(problem) is None
     sentence = solvers.make_solver("liblinear", type="7").refuses(problem)
     assert sentence == "liblinear has no solver 7 for this loss and penalty: choose 6"
+
+
+def test_a_dense_x_beyond_free_memory_is_refused_in_a_sentence(monkeypatch):
+    problem = solvers.make_problem(multitask(storage="sparse"), penalty="l1-l2", lam=0.1)
+    free = psutil.virtual_memory()._replace(available=0)
+    for id in ("celer-multitask-lasso", "sklearn-multitask-lasso"):
+        assert solvers.make_solver(id).refuses(problem) is None
+        with monkeypatch.context() as patch:
+            patch.setattr(psutil, "virtual_memory", lambda: free)
+            sentence = solvers.make_solver(id).refuses(problem)
+        sizes = "0.0 GiB in all, and 0.0 GiB are free"
+        assert sentence == f"{id} keeps X as a dense array, {sizes}: take fewer features or samples"
 
 
 def test_a_missing_package_is_one_sentence_everywhere(monkeypatch, command):

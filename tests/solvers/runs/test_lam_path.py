@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from sklearn import metrics
 
 from solverscope import solvers
 from solverscope.solvers import Interrupted, Iterate, Stopping, log_spaced, path_runs, solve_path
 from solverscope.solvers.runs.lam_path import measured
-from tests.solvers.helpers import binary, multiclass, multilabel
+from tests.solvers.helpers import binary, dense_of, multiclass, multilabel, regression
 
 TIGHT = Stopping(tol=1e-9, max_iter=20_000)
 
@@ -184,6 +185,23 @@ def test_sets_of_labels_are_judged_on_the_test_part(sets):
     assert first.result["test_ranking_loss"] == 1.0  # at λ_max no pair is in order
     assert last.result["test_ranking_loss"] < 0.5
     assert last.result["test_micro_f1"] > 0.5
+
+
+@pytest.mark.parametrize("loss", ["poisson", "multitask-squared"])
+def test_numeric_targets_get_mean_errors_on_the_test_part(loss):
+    data = regression(d=4, density=1.0, m=3 if loss == "multitask-squared" else 1)
+    data = replace(data, test=data.train)
+    problem = solvers.make_problem(data, loss=loss, penalty="l1")
+    (trace,) = solve_path(problem, solvers.make_solver("fista-ls"), [0.1 * problem.lam_max], max_iter=20)
+    y, Z = data.test.y, dense_of(data.test.X) @ trace.w.reshape(4, -1)
+    predicted = np.exp(Z[:, 0]) if loss == "poisson" else Z
+    assert trace.result["test_mse"] == pytest.approx(metrics.mean_squared_error(y, predicted))
+    assert trace.result["test_mae"] == pytest.approx(metrics.mean_absolute_error(y, predicted))
+    if loss == "poisson":
+        assert trace.result["test_deviance"] == pytest.approx(metrics.mean_poisson_deviance(y, predicted))
+    else:
+        assert trace.result["test_deviance"] is None
+    assert trace.result["test_micro_f1"] is trace.result["test_ranking_loss"] is None
 
 
 def test_of_working_sets_the_size_at_the_start_at_half_time_and_at_the_end_is_told():

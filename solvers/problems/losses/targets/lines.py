@@ -117,6 +117,12 @@ class BoundLines(Targets, MaximumLoss):
 
         return over_rows(self, residual.Z, term)
 
+    def tie_slack(self, value: float) -> float:
+        """Return TIE_TOL (largest - smallest slope) Σ (unit + |y_i|): errors tie by the size of targets."""
+        slopes = self.term.slopes
+        size = self.n_instances * self.unit + float(np.sum(np.abs(self.y)))
+        return TIE_TOL * float(slopes[-1] - slopes[0]) * size
+
     def cancelled(self, scores: Scores) -> float:
         return float(np.abs(self.term.slopes).max() * np.sum(np.abs(scores.Z[:, 0]) + np.abs(self.y)))
 
@@ -137,7 +143,11 @@ def lines_row(term, z, y, g, h):
         g[0] = term.slopes[k]
     if h is not None:
         h[0] = 0.0
-    return term.slopes[k] * (z[0] - y[0]) - term.offsets[k]
+    r = z[0] - y[0]
+    loss = term.slopes[k] * r - term.offsets[k]
+    for j in range(k + 1, term.slopes.size):  # on a kink, line k may be below the maximum
+        loss = max(loss, term.slopes[j] * r - term.offsets[j])
+    return loss
 
 
 @kernel

@@ -83,10 +83,25 @@ def zero_slope(
     for _ in range(doublings):
         hi = lo + step if lo else step
         at_hi = slope(hi, 1)
-        if at_hi >= 0.0:
-            return Landing(_zero(slope, lo, at_lo, hi, at_hi, flat), (lo, hi), visited)
+        if not at_hi < 0.0:
+            bounds = _with_finite_slopes(slope, lo, at_lo, hi, at_hi)
+            return Landing(_zero(slope, *bounds, flat), (bounds[0], bounds[2]), visited)
         lo, at_lo, step = hi, at_hi, 2.0 * step
     return Landing(math.inf, (lo, math.inf), visited)
+
+
+def _with_finite_slopes(
+    slope: Callable[[float, int], float], lo: float, at_lo: float, hi: float, at_hi: float
+) -> tuple[float, float, float, float]:
+    """Return bounds of a zero of the slope, and the slopes there, after halving until that at ``hi`` is
+    finite: it overflows far out on an exponential, and Brent's method would only halve too."""
+    while not math.isfinite(at_hi) and lo < (middle := 0.5 * (lo + hi)) < hi:
+        here = slope(middle, 1)
+        if here < 0.0:
+            lo, at_lo = middle, here
+        else:
+            hi, at_hi = middle, here
+    return lo, at_lo, hi, at_hi
 
 
 def _zero(

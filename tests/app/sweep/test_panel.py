@@ -155,8 +155,7 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
     def ticked(condition):
         wait_until(lambda: (session.tick(), condition())[1])
 
-    ticked(lambda: long.trace is not None and len(long.trace) > 3)
-    assert "1 running" in panel.said.object
+    ticked(lambda: long.trace is not None and len(long.trace) > 3 and "1 running" in panel.said.object)
     assert "long on breast-cancer · λ 0.01 has started: click again to open it." in panel.said.object
     panel.open(long.cell.key)
     (run,) = session.runs

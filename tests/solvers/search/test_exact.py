@@ -122,3 +122,16 @@ def test_a_zero_that_rounding_puts_next_to_nothing_is_approached_and_no_error():
         return -1.0 if t < 1e-250 else 1.0
 
     assert zero_slope(slope, Breakpoints(-1.0, NONE, NONE)).step < 1e-20
+
+
+@pytest.mark.parametrize("beyond", [math.inf, math.nan])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3, 1e24])
+def test_a_slope_that_overflows_far_out_has_its_zero_found_near_the_start(unit, beyond):
+    def slope(t, side):
+        return math.exp(unit * t) - 2.0 if unit * t < 700.0 else beyond
+
+    found = zero_slope(slope, Breakpoints(-1.0, NONE, NONE))
+    assert found.step * unit == pytest.approx(math.log(2.0), rel=1e-6)
+    lo, hi = found.segment
+    assert lo <= found.step <= hi
+    assert math.isfinite(slope(hi, 1))

@@ -80,7 +80,7 @@ class RegistrySolver(BaseSolver):
     sampling_strategy = "callback"
 
     def skip(self, problem: solvers.Problem) -> tuple[bool, str | None]:
-        reason = solvers.why_not_solver(self.solver_id, problem.loss.id, problem.penalty.id)
+        reason = solvers.why_not_solver_on(self.solver_id, problem)
         reason = reason or self._make().refuses(problem)
         return reason is not None, reason
 

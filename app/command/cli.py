@@ -23,6 +23,7 @@ from ..settings.settings_table import (
     DATA,
     ENTRANTS,
     F_STAR,
+    INTERCEPT,
     LAM,
     LAM_RATIO,
     LOSS_PARAMS,
@@ -353,6 +354,7 @@ def export_benchmark(
         LAM_RATIO, "λ as a share of λ_max. Repeat it for several.", repeated=True
     ),
     average: bool | None = option_of(AVERAGE),
+    intercept: bool | None = option_of(INTERCEPT),
     loss_set: list[str] = option_of(LOSS_PARAMS),
     penalty_set: list[str] = option_of(PENALTY_PARAMS),
     seed: list[str] = option_of(SEED, "Seed of splits and generators. Repeat it for several.", repeated=True),
@@ -368,6 +370,7 @@ def export_benchmark(
         "lam": [LAM.parse(value) for value in lam],
         "lam_ratio": [LAM_RATIO.parse(value) for value in lam_ratio],
         "average": average,
+        "intercept": intercept,
         "loss_set": LOSS_PARAMS.parse(loss_set),
         "penalty_set": PENALTY_PARAMS.parse(penalty_set),
         "seeds": [SEED.parse(value) for value in seed],

@@ -32,9 +32,11 @@ DEEPEST = 3
 NO_NESTED_LISTS = "write lists of numbers and texts, not of lists"
 #: What a text may say, with what it means; the last ones stand in a table of their own.
 KEYS = (
-    *("name", "data", "loss", "penalty", "lam", "lam_ratio", "average", "seeds", "solvers"),
+    *("name", "data", "loss", "penalty", "lam", "lam_ratio", "average", "intercept", "seeds", "solvers"),
     *("choose", "folds"),
 )
+#: Those that are true or false for all runs.
+SWITCHES = ("average", "intercept")
 TABLES = ("loss_set", "penalty_set", "set", "limits")
 #: Tables that each make a grid of their own from their values and those outside them.
 RUNS = "runs"
@@ -173,8 +175,9 @@ def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]
     for needed in ("data", "solvers"):
         if not given.get(needed):
             raise ValueError(f'it names no {needed}: write {needed} = ["..."]')
-    if given.get("average") not in (None, True, False):
-        raise ValueError(f"average = {given['average']!r} is not possible: write true or false")
+    for switch in SWITCHES:
+        if given.get(switch) not in (None, True, False):
+            raise ValueError(f"{switch} = {given[switch]!r} is not possible: write true or false")
     return given
 
 
@@ -189,7 +192,7 @@ def _cells(
         for loss, penalty in _objectives(given, data, options):
             made = _solvers(given, seed, loss, penalty)
             for lam, entrant in itertools.product(lams, made):
-                shared = params | {"average": given.get("average")} | lam
+                shared = params | {switch: given.get(switch) for switch in SWITCHES} | lam
                 problem = Recipe(data.id, options, seed, loss=loss, penalty=penalty, **shared)
                 yield from by_parts(Experiment(problem, (entrant,), limits), folds)
 
@@ -355,10 +358,10 @@ def _solvers(given: Mapping[str, Any], seed: int, loss: str | None, penalty: str
             shared[name] = value
     used: set[str] = set()
     for choice in chosen:
-        if loss is not None and (reason := solvers.why_not_solver(choice.id, loss, penalty)):
-            raise ValueError(
-                f"solver {choice.id} {reason}, unlike {loss} with penalty {penalty}: leave it out"
-            )
+        uniform = not given.get("intercept")
+        if loss is not None and (reason := solvers.why_not_solver(choice.id, loss, penalty, uniform=uniform)):
+            problem = f"{loss} with penalty {penalty}{'' if uniform else ' and an intercept'}"
+            raise ValueError(f"solver {choice.id} {reason}, unlike {problem}: leave it out")
         known = {p.name for p in solvers.parameters(solvers.SOLVERS[choice.id])} | {"preset"}
         grid = {name: value for name, value in shared.items() if name in known} | own[choice.label]
         grid = {name: several(value) for name, value in grid.items() if name not in choice.params}

@@ -12,9 +12,11 @@ import scipy.sparse as sp
 from .compute.jit import compile_clock
 from .compute.team import Team
 from .declare import Trait, number
-from .linalg.arrays import ArrayData, from_arrays
+from .linalg.arrays import ArrayData, digest_of, from_arrays
 from .linalg.design import Design
 from .problems.losses.loss import BoundLoss, Loss
+from .problems.losses.row_loss import RowLoss
+from .problems.losses.weighted import WeightedLoss
 from .problems.penalties import Penalty
 from .problems.problem import Problem
 from .problems.shards.sharded import ShardedDesign, split
@@ -72,6 +74,7 @@ def make_problem(
     penalty_params: Mapping[str, Any] | None = None,
     intercept: bool | None = None,
     penalty_factors: Any = None,
+    sample_weight: Any = None,
     threads: int = 1,
     workers: WorkerPool | None = None,
     pulse: Callable[[], None] = lambda: None,
@@ -101,6 +104,9 @@ def make_problem(
         Default: no.
     penalty_factors : array of shape (d,), optional
         v_j >= 0 of each feature, whose weights have the strength λv_j; 0 leaves them without a penalty.
+    sample_weight : array of shape (n,), optional
+        s_i >= 0 by which the loss of sample i is multiplied, for smooth losses of single samples. An average
+        is Σ s_i loss_i / Σ s_i.
     threads : int
         Threads over which rows are split.
     workers : WorkerPool, optional
@@ -132,8 +138,12 @@ def make_problem(
     strength = make(penalty_class, "penalty", penalty_params or {})
     lam, lam_ratio = _checked_lam(strength, lam, lam_ratio)
     average = chosen.average if average is None else average
-    factors = _checked_factors(penalty_factors, data.train.X.shape[1])
-    problem = _assembled(data, chosen, strength, average, threads, workers, factors, bool(intercept))
+    n, d = data.train.X.shape
+    factors = _numbers_of("penalty_factors", "feature", penalty_factors, d)
+    weights = _numbers_of("sample_weight", "sample", sample_weight, n)
+    if weights is not None and average:  # over those that count
+        weights = weights * (np.count_nonzero(weights) / weights.sum())
+    problem = _assembled(data, chosen, strength, average, threads, workers, factors, weights, bool(intercept))
     problem = problem.with_pulse(pulse)
     if strength.takes_lam:
         # λ_max is computed only where there is one: it costs a gradient
@@ -169,22 +179,23 @@ def _checked_lam(
     return own, ratio
 
 
-def _checked_factors(factors: Any, n_features: int) -> np.ndarray | None:
-    """Return penalty factors as an array, one for each feature; return None if there are none."""
-    if factors is None:
+def _numbers_of(name: str, each: str, given: Any, n: int) -> np.ndarray | None:
+    """Return numbers of at least 0, one for ``each`` of n samples or features; return None if none are given.
+
+    Raises ValueError, one sentence with the ``name`` of the parameter, if they cannot be used.
+    """
+    if given is None:
         return None
     try:
-        v = np.asarray(factors, dtype=np.float64)
+        v = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("penalty_factors are no numbers: give one for each feature") from None
-    if v.shape != (n_features,):
-        raise ValueError(
-            f"penalty_factors have the shape {v.shape}: give one for each of {n_features:,} features"
-        )
+        raise ValueError(f"the array {name} holds no numbers: give one for each {each}") from None
+    if v.shape != (n,):
+        raise ValueError(f"the array {name} has the shape {v.shape}: give one for each of {n:,} {each}s")
     if not np.isfinite(v).all() or v.min() < 0.0:
-        raise ValueError("penalty_factors must be finite, and 0 or more")
+        raise ValueError(f"the array {name} must be finite, and 0 or more")
     if not v.any():
-        raise ValueError("penalty_factors are all 0, which leaves nothing to penalise: take penalty='none'")
+        raise ValueError(f"the array {name} is all 0: at least one {each} must count")
     return v
 
 
@@ -204,19 +215,22 @@ def _assembled(
     threads: int,
     workers: WorkerPool | None,
     factors: np.ndarray | None,
+    weights: np.ndarray | None,
     intercept: bool,
 ) -> Problem:
     """Bind the loss to the labels, and put the parts of the problem together, without λ."""
     if workers is None:
         _check_room(data)
-    elif intercept:
-        raise ValueError("rows on shards have no constant feature: leave out the intercept, or the shards")
+    elif intercept or weights is not None:
+        raise ValueError("shards take no intercept and no sample_weight: leave these out, or the shards")
     prepared = _with_constant if intercept else lambda X: X
     team = Team(threads)
-    bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(data)
+    bound, X = loss.bind(data.train, data.n_classes, data.parents).measured_by(data), data.train.X
+    if weights is not None:
+        bound, X = _weighted(bound, X, weights)
     if workers is None:
         bound = bound.attached(team, lambda: None)
-        design = Design(prepared(data.train.X), bound.n_outputs, bound.n_tail, team)
+        design = Design(prepared(X), bound.n_outputs, bound.n_tail, team)
     else:
         design, bound = split(prepared(data.train.X), bound, workers)
     if factors is not None or intercept:
@@ -228,6 +242,8 @@ def _assembled(
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed}
     about |= {"source": data.source, "digest": _digest(data, design)}
+    if weights is not None:
+        about["weights"] = digest_of(weights)
     return Problem(
         design,
         bound,
@@ -240,6 +256,20 @@ def _assembled(
         factors=_factors_of_weights(factors, design, intercept),
         intercept=intercept,
     )
+
+
+def _weighted(loss: BoundLoss, X: Any, weights: np.ndarray) -> tuple[BoundLoss, Any]:
+    """Return the loss with weights, and its rows of X; samples with the weight 0 are left out of both."""
+    if Trait.SMOOTH not in loss.traits or loss.n_tail or not isinstance(loss, RowLoss):
+        raise ValueError(
+            f"loss {loss.id} takes no sample_weight: choose a smooth loss of single samples, such as "
+            "logistic or squared"
+        )
+    counted = np.flatnonzero(weights)
+    if counted.size < weights.size:
+        loss, _ = loss.subset(counted)
+        X = X.take(counted) if hasattr(X, "take") and hasattr(X, "csc_rows") else X[counted]
+    return WeightedLoss(loss.declared, loss.n_outputs, loss, weights[counted]), X
 
 
 def _check_free_weights(loss: BoundLoss, penalty: Penalty) -> None:

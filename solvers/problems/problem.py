@@ -203,6 +203,7 @@ class Problem(Objective):
             "loss": _meaning(self.loss.declared, self.loss.formula),
             "penalty": [*_meaning(self.penalty, type(self.penalty)), self.lam],
             "average": self.average,
+            **({"weights": self._about["weights"]} if "weights" in self._about else {}),
             **({} if self.factors is None else {"factors": hashlib.sha256(self.factors).hexdigest()}),
         }
 

@@ -130,11 +130,11 @@ def test_an_intercept_is_named_and_so_is_its_problem():
 @pytest.mark.parametrize(
     ("factors", "sentence"),
     [
-        ([1.0, 2.0], "penalty_factors have the shape (2,): give one for each of 12 features"),
-        ([-1.0] * 12, "penalty_factors must be finite, and 0 or more"),
-        ([np.nan] * 12, "penalty_factors must be finite, and 0 or more"),
-        ([0.0] * 12, "penalty_factors are all 0, which leaves nothing to penalise"),
-        (["a"] * 12, "penalty_factors are no numbers: give one for each feature"),
+        ([1.0, 2.0], "the array penalty_factors has the shape (2,): give one for each of 12 features"),
+        ([-1.0] * 12, "the array penalty_factors must be finite, and 0 or more"),
+        ([np.nan] * 12, "the array penalty_factors must be finite, and 0 or more"),
+        ([0.0] * 12, "the array penalty_factors is all 0: at least one feature must count"),
+        (["a"] * 12, "the array penalty_factors holds no numbers: give one for each feature"),
     ],
 )
 def test_factors_that_cannot_be_are_refused_in_a_sentence(factors, sentence):
@@ -164,5 +164,5 @@ def test_losses_and_penalties_that_allow_no_free_weights_are_refused_in_a_senten
         solvers.make_problem(data, penalty="whole-norm", lam=0.1, intercept=True)
     shard = solvers.Shard(data.train.X, solvers.LOSSES["logistic"]().bind(data.train, 2))
     pool = solvers.LocalWorkerPool([shard])
-    with pytest.raises(ValueError, match="rows on shards have no constant feature"):
+    with pytest.raises(ValueError, match="shards take no intercept"):
         solvers.make_problem(data, penalty="l1", lam=0.1, intercept=True, workers=pool)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import _check_sample_weight
 
 from ..from_data import make_problem
 from ..linalg.arrays import why_no_numbers
@@ -26,10 +27,12 @@ from ..traces.trace import Trace
 
 #: The module of the live view. It belongs to the app, and is imported by its name where a view is wanted.
 LIVE_VIEW = "solverscope.app.notebook"
+#: The sum of a residual's row that counts as zero, relative to its largest entry.
+SUM_ROUNDING = 1e-9
 #: The solver of an estimator that chooses one by the problem, and those that it tries, the fastest first.
 AUTO = "auto"
 FASTEST = (
-    *("newton-cd", "anderson-bcd", "prox-qn", "fista-ls", "sparsa", "dual-cd", "ls-bmrm", "sublbfgs"),
+    *("newton-cd", "anderson-bcd", "prox-qn", "sparsa", "fista-ls", "dual-cd", "ls-bmrm", "sublbfgs"),
     "fobos",
 )
 
@@ -94,6 +97,8 @@ class Estimator(BaseEstimator):
         d = X.shape[1]
         self.coef_ = W[:d].T.copy()
         self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(W.shape[1])
+        if self.fit_intercept and shifts_freely(problem.at(w).residual.Z):
+            self.intercept_ -= self.intercept_.mean()
         return problem, w
 
     def _solved(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
@@ -136,6 +141,22 @@ class Estimator(BaseEstimator):
 def _fastest(problem: Problem) -> str:
     """Return the fastest solver that takes a problem."""
     return next((id for id in FASTEST if accepts(id, problem)), FASTEST[0])
+
+
+def shifts_freely(G: np.ndarray) -> bool:
+    """Return whether all scores of a sample may grow alike without a change of the loss, as in a softmax.
+
+    Then the rows of a residual ``G`` sum to zero, and intercepts are unique but for a common shift.
+    """
+    return G.shape[1] > 1 and bool(np.abs(G.sum(axis=1)).max() <= SUM_ROUNDING * np.abs(G).max())
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Return the weights of rows as scikit-learn checks them; None if there are none, or all are 1."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return None if (weights == 1.0).all() else weights
 
 
 def sound_rows(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -18,7 +19,7 @@ from ..declare import Trait
 from ..linalg.arrays import labels_of
 from ..problems.metrics.multilabel import fit_thresholds
 from ..registry import LOSSES, lookup, losses_for
-from .base import AUTO, Estimator, check_numbers, sound_rows
+from .base import AUTO, Estimator, check_numbers, checked_weights, sound_rows
 
 
 def _tells_probabilities(estimator: _OfRows) -> bool:
@@ -27,19 +28,38 @@ def _tells_probabilities(estimator: _OfRows) -> bool:
     return known is not None and Trait.LOG_LINEAR in known.traits
 
 
+@dataclass(eq=False, repr=False)
 class _OfRows(ClassifierMixin, Estimator):
-    """Base of the classifiers of single rows, which learn by their ``loss``."""
+    """Base of the classifiers of single rows, which learn by their ``loss``.
+
+    ``class_weight`` multiplies the weights of rows by those of their classes, a mapping or ``balanced``, as
+    in scikit-learn. Losses with kinks take no weights.
+    """
+
+    _: KW_ONLY
+    class_weight: Mapping[Any, float] | str | None = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,), each with its
+        weight in ``sample_weight``, (n,)."""
         X, y = self._validated(X, y)
-        self._solve(X, self._classes(y), self.loss)
+        self._solve(X, self._classes(y), self.loss, sample_weight=self._weights(sample_weight, X, y))
         return self
+
+    def _weights(self, sample_weight: Any, X: Any, y: np.ndarray) -> np.ndarray | None:
+        """Return the weights of rows, times those of their classes."""
+        weights = checked_weights(sample_weight, X)
+        if weights is not None and y.ndim == 1 and np.unique(y[weights > 0.0]).size < 2:
+            raise ValueError("sample_weight leaves one class: at least two classes are needed")
+        if self.class_weight is None:
+            return weights
+        own = compute_sample_weight(self.class_weight, y)
+        return own if weights is None else weights * own
 
     def _validated(self, X: Any, y: Any, **params: Any) -> tuple[Any, Any]:
         """Return rows and labels as scikit-learn converts them; ``params`` are those of ``validate_data``."""
@@ -121,8 +141,8 @@ class SparseLogistic(_OfRows):
 
 @dataclass(eq=False, repr=False)
 class SparseMulticlass(_OfRows):
-    """A loss of two classes or more with any penalty that fits: by default λΣ_j ‖W_j:‖₂ by
-    ``anderson-bcd``, which leaves out whole features.
+    """A loss of two classes or more with any penalty that fits: by default λΣ_j ‖W_j:‖₂, which leaves out
+    whole features. The default solver is the fastest of ours that takes the loss and the penalty.
 
     ``loss`` is one for multiclass labels: ``multiclass-logistic``, ``multiclass-squared-hinge``,
     ``multitask-squared-hinge`` (one class against the rest) or ``multiclass-hinge``. Probabilities are those
@@ -138,7 +158,7 @@ class SparseMulticlass(_OfRows):
     (3, 4)
     """
 
-    solver: str = "anderson-bcd"
+    solver: str = AUTO
     _: KW_ONLY
     penalty: str = "l1-l2"
     loss: str = "multiclass-logistic"
@@ -192,8 +212,9 @@ class SparseMultilabel(_OfRows):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their indicators ``y``, (n, n_labels)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their indicators ``y``, (n, n_labels),
+        each with its weight in ``sample_weight``, (n,)."""
         if "multilabel" not in lookup(LOSSES, "loss", self.loss).kinds:
             right = ", ".join(losses_for("multilabel"))
             raise ValueError(f"loss {self.loss} is not one of sets of labels: take one of {right}")
@@ -204,7 +225,7 @@ class SparseMultilabel(_OfRows):
             self.classes_ = np.arange(y.shape[1])
         else:
             y = self._classes(column_or_1d(y))
-        problem, w = self._solve(X, y, self.loss)
+        problem, w = self._solve(X, y, self.loss, sample_weight=self._weights(sample_weight, X, y))
         self.thresholds_ = np.zeros(self.classes_.size)
         if problem.loss.ranks:
             self.thresholds_ = fit_thresholds(problem.design.scores(w).Z, y)

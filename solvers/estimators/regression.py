@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from ..linalg.arrays import NUMERIC_KINDS
 from ..registry import LOSSES, lookup
-from .base import AUTO, Estimator, check_numbers, sound_rows
+from .base import AUTO, Estimator, check_numbers, checked_weights, sound_rows
 
 #: The loss of which several targets are known: its id for one target, and for several.
 LEAST_SQUARES = ("squared", "multitask-squared")
@@ -66,9 +66,9 @@ class SparseRegressor(RegressorMixin, Estimator):
     def _least_squares(self) -> bool:
         return self.loss in LEAST_SQUARES
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their targets ``y``, (n,) or, with
-        ``squared``, (n, n_targets)."""
+        ``squared``, (n, n_targets), each with its weight in ``sample_weight``, (n,)."""
         given, several = X, self._least_squares
         kinds = lookup(LOSSES, "loss", self.loss).kinds
         if not set(kinds) & set(NUMERIC_KINDS):
@@ -88,9 +88,9 @@ class SparseRegressor(RegressorMixin, Estimator):
         single = y.ndim == 1 or shape[1] == 1
         y = y.reshape(-1) if single else y
         loss = (LEAST_SQUARES[0] if single else LEAST_SQUARES[1]) if several else self.loss
-        params = {}
+        params: dict[str, Any] = {"sample_weight": checked_weights(sample_weight, X)}
         if self.lam is None and (y == (y[0] if self.fit_intercept else 0.0)).all():
-            params = {"lam": 1.0, "lam_ratio": None}  # there is no λ_max: the intercept alone is optimal
+            params |= {"lam": 1.0, "lam_ratio": None}  # there is no λ_max: the intercept alone is optimal
         self._solve(X, y, loss, **params)
         if len(shape) == 1:
             self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0]

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, label_ranking_loss
 from sklearn.preprocessing import scale
+from sklearn.utils import compute_sample_weight
 
 from solverscope import solvers
 from solverscope.solvers.estimators import SparseLogistic, SparseMulticlass, SparseMultilabel
@@ -151,3 +152,22 @@ def test_two_labels_have_two_scores_and_classes_have_theirs(topics):
 def test_what_are_no_indicators_is_refused_in_a_sentence(Y, said):
     with pytest.raises(ValueError, match=said):
         SparseMultilabel().fit(np.eye(3), Y)
+
+
+def test_weights_of_rows_and_of_classes_multiply_as_in_scikit_learn(cancer):
+    X, y = cancer
+    rows = np.random.default_rng(0).integers(0, 3, y.size).astype(float)
+    ours = SparseLogistic(penalty="l2", lam=0.02, class_weight="balanced", tol=1e-9).fit(X, y, rows)
+    weights = rows * compute_sample_weight("balanced", y)
+    theirs = LogisticRegression(C=1.0 / (0.02 * weights.sum()), tol=1e-10, max_iter=10_000)
+    theirs.fit(X, y, weights)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    given = {0: 1.0, 1: 3.0}
+    once = SparseMulticlass(lam=0.01, class_weight=given, tol=1e-8).fit(X, y)
+    again = SparseMulticlass(lam=0.01, tol=1e-8).fit(X, y, np.where(y == 1, 3.0, 1.0))
+    np.testing.assert_allclose(once.coef_, again.coef_)
+    used = [SparseMulticlass(lam=0.01, class_weight=c).fit(X, y).trace_.info.solver for c in (None, given)]
+    assert used == ["newton-cd", "sparsa"]
+    with pytest.raises(ValueError, match="loss multiclass-hinge takes no sample_weight"):
+        SparseMulticlass(loss="multiclass-hinge", penalty="l2", lam=0.1, class_weight="balanced").fit(X, y)

@@ -67,8 +67,10 @@ class SparseRegressor(RegressorMixin, Estimator):
         return self.loss in LEAST_SQUARES
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their targets ``y``, (n,) or, with
-        ``squared``, (n, n_targets), each with its weight in ``sample_weight``, (n,)."""
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their targets ``y``.
+
+        y is (n,) or, with ``squared``, (n, n_targets); ``sample_weight``, (n,), has a weight for each row.
+        """
         given, several = X, self._least_squares
         kinds = lookup(LOSSES, "loss", self.loss).kinds
         if not set(kinds) & set(NUMERIC_KINDS):

@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import dataclass, make_dataclass, replace
 
 import numpy as np
@@ -45,17 +46,18 @@ def test_identifiers_and_classes_are_those_of_the_contract():
 
 
 def test_compatibility_is_what_traits_say():
-    for loss, loss_class in solvers.LOSSES.items():
-        for penalty, penalty_class in solvers.PENALTIES.items():
-            offered = loss_class.traits | penalty_class.traits
-            offered |= Trait.DIRECTIONAL_DERIVATIVE if Trait.SMOOTH in offered else Trait(0)
-            fitting = solvers.compatible(loss=loss, penalty=penalty)
-            for id, solver in solvers.SOLVERS.items():
-                reason = solvers.why_not_solver(id, loss, penalty)
-                formulas = getattr(solver, "formulas", Trait(0))
-                known = not formulas or bool(formulas & offered)
-                fits = known and solver.needs & ~offered == Trait(0) and solver.why_not_here() is None
-                assert (id in fitting) == (reason is None) == fits
+    cases = itertools.product(solvers.LOSSES.items(), solvers.PENALTIES.items(), (True, False))
+    for (loss, loss_class), (penalty, penalty_class), uniform in cases:
+        offered = loss_class.traits | penalty_class.traits
+        offered |= Trait.UNIFORM if uniform or not penalty_class.takes_lam else Trait(0)
+        offered |= Trait.DIRECTIONAL_DERIVATIVE if Trait.SMOOTH in offered else Trait(0)
+        fitting = solvers.compatible(loss=loss, penalty=penalty, uniform=uniform)
+        for id, solver in solvers.SOLVERS.items():
+            reason = solvers.why_not_solver(id, loss, penalty, uniform=uniform)
+            formulas = getattr(solver, "formulas", Trait(0))
+            known = not formulas or bool(formulas & offered)
+            fits = known and solver.needs & ~offered == Trait(0) and solver.why_not_here() is None
+            assert (id in fitting) == (reason is None) == fits
 
 
 def test_the_sentence_names_exactly_what_is_missing():

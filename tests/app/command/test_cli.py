@@ -19,8 +19,8 @@ from solverscope.app import plugins
 ROOT = Path(__file__).resolve().parents[3]
 
 PROBLEM = {
-    *("type", "version", "dataset", "options", "loss", "penalty", "lam", "lam_max", "average", "n_samples"),
-    *("n_features", "n_outputs", "n_params", "seed", "key", "source"),
+    *("type", "version", "dataset", "options", "loss", "penalty", "lam", "lam_max", "average", "intercept"),
+    *("n_samples", "n_features", "n_outputs", "n_params", "seed", "key", "source"),
 }
 REFERENCE = {"type", "f_star", "violation", "solver", "cached"}
 ITERATE = {

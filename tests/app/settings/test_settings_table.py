@@ -93,6 +93,7 @@ def test_an_address_has_its_parameters_in_the_order_of_the_table():
         ("solvers", "few=prox-qn,memory=3;owl-qn"),
         ("tol", "1e-05"),
         ("max_seconds", "7.5"),
+        ("intercept", ""),
     ]
 
 

@@ -86,6 +86,9 @@ TABLE_COLUMNS: dict[str, TableColumn] = {
     "metric_name": TableColumn("measure"),
     "metric": TableColumn("mean", ".4f"),
     "deviation": TableColumn("±", ".4f"),
+    "standard_error": TableColumn("s.e.", ".4f"),
+    "lam_1se": TableColumn("λ, 1 s.e.", ".5g"),
+    "lam_ratio_1se": TableColumn("λ/λmax, 1 s.e.", ".5g"),
     "held_out": TableColumn("on"),
     **{seconds_column(gap): _seconds_to(gap) for gap in TABLE_GAPS},
 }
@@ -135,7 +138,7 @@ SWEEP_TABLE = table(
 )
 CHOICE_TABLE = table(
     *("data", "loss", "penalty", "label", "settings", "lam", "lam_ratio", "metric_name", "metric"),
-    *("deviation", "held_out", "runs"),
+    *("deviation", "standard_error", "lam_1se", "lam_ratio_1se", "held_out", "runs"),
 )
 #: What ``solverscope race`` prints of our solvers and of other programs.
 PROGRAMS_TABLE = table(

@@ -79,8 +79,13 @@ def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     ``runs`` have the fields of a cell's record, and perhaps ``settings``. A λ counts once each of its runs
     has a metric. λ/λ_max takes the place of λ if that was asked for: λ_max differs from part to part.
-    ``over`` lists all λ that count, the largest first, with the mean and the standard deviation of the
-    metric. ``settings`` lists those in which choices differ that share all the rest.
+    ``over`` lists all λ that count, the largest first, each with mean, standard deviation and standard error
+    of the metric. ``settings`` lists those in which choices differ that share all the rest.
+
+    With K parts the standard error is the standard deviation of their means, with K - 1 in its denominator,
+    over √K. ``standard_error`` is that at the best λ. ``lam_1se`` or ``lam_ratio_1se`` is the largest λ whose
+    mean, ``metric_1se``, is at most one standard error below the best: the one-standard-error rule (Breiman
+    et al. 1984; Hastie, Tibshirani and Friedman 2009, section 7.10). All are None without several parts.
     """
     groups: dict[tuple[str, ...], dict[str, list[Mapping[str, Any]]]] = {}
     for run in runs:
@@ -109,31 +114,57 @@ def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
 def _best(runs: Sequence[Mapping[str, Any]], differing: Sequence[str]) -> dict[str, Any] | None:
     first = runs[0]
     place = "lam" if first["lam_ratio"] is None else "lam_ratio"
-    metrics: dict[float, list[float | None]] = {}
+    metrics: dict[float, dict[str, list[float | None]]] = {}
     for run in runs:
-        metrics.setdefault(run[place], []).append(run["test_metric"])
+        of_parts = metrics.setdefault(run[place], {})
+        of_parts.setdefault(run["options"].get("cv", ""), []).append(run["test_metric"])
     over = [
-        [lam, float(np.mean(metrics[lam])), float(np.std(metrics[lam]))]
+        [lam, *_statistics([*metrics[lam].values()])]
         for lam in sorted((lam for lam in metrics if lam is not None), reverse=True)
-        if None not in metrics[lam]
+        if not any(None in found for found in metrics[lam].values())
     ]
     if not over:
         return None
-    best = max(mean for _, mean, _ in over)
-    lam, metric, deviation = next(one for one in over if math.isclose(one[1], best, rel_tol=EQUAL_MEANS))
-    lams = {run["lam"] for run in runs if run[place] == lam}
+    lam, metric, deviation, error = _largest_lam(over, max(mean for _, mean, *_ in over))
+    lam_1se, metric_1se = (None, None) if error is None else _largest_lam(over, metric - error)[:2]
     return {
         "type": "choice",
         **{name: first[name] for name in ("dataset", "loss", "penalty", "label", "solver")},
         "options": _shared(first["options"]),
         "settings": {name: first["settings"][name] for name in differing if name in first["settings"]},
-        "lam": lams.pop() if len(lams) == 1 else None,
+        "lam": _common_lam(runs, place, lam),
         "lam_ratio": lam if place == "lam_ratio" else None,
         **{"metric_name": first["metric_name"], "metric": metric, "deviation": deviation},
+        "standard_error": error,
+        "lam_1se": _common_lam(runs, place, lam_1se),
+        "lam_ratio_1se": lam_1se if place == "lam_ratio" else None,
+        "metric_1se": metric_1se,
         "held_out": _held_out(runs),
-        "runs": len(metrics[lam]),
+        "runs": sum(map(len, metrics[lam].values())),
         "over": over,
     }
+
+
+def _statistics(of_parts: Sequence[Sequence[float]]) -> tuple[float, float, float | None]:
+    """Return mean, standard deviation and standard error of the metrics of each part; the error is None if
+    there is only one part."""
+    metrics = np.concatenate(of_parts)
+    n_parts = len(of_parts)
+    error = None
+    if n_parts > 1:
+        error = float(np.std([np.mean(found) for found in of_parts], ddof=1) / math.sqrt(n_parts))
+    return float(np.mean(metrics)), float(np.std(metrics)), error
+
+
+def _largest_lam(over: Sequence[list[Any]], least: float) -> list[Any]:
+    """Return the entry of the largest λ whose mean is at least ``least``, to rounding."""
+    return next(one for one in over if one[1] >= least or math.isclose(one[1], least, rel_tol=EQUAL_MEANS))
+
+
+def _common_lam(runs: Sequence[Mapping[str, Any]], place: str, value: float | None) -> float | None:
+    """Return the λ of the runs at this place, if it is the same in all."""
+    lams = {run["lam"] for run in runs if run[place] == value}
+    return lams.pop() if len(lams) == 1 else None
 
 
 def _held_out(runs: Sequence[Mapping[str, Any]]) -> str:

@@ -172,6 +172,10 @@ def measured(run: Run) -> dict[str, Any]:
     Poisson's loss there is ``test_deviance``, the mean deviance: twice the mean loss.
     ``members_start``, ``members_half`` and ``members_end`` are sizes of the working set: at the start, after
     half of the CPU time, and at the end.
+
+    Degrees of freedom are no field. For the Lasso they are estimated without bias by ``nnz``, which counts an
+    intercept (Zou, Hastie and Tibshirani 2007). For the elastic net they would need the trace of the hat
+    matrix on the support, which is not computed.
     """
     problem, trace = run.problem, run.trace
     about = problem.describe()

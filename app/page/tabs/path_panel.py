@@ -16,6 +16,7 @@ from solverscope.app.ui import number, run_styles
 from solverscope.app.ui.material_ui import pmui
 from solverscope.app.ui.menu import Menu
 from solverscope.app.views import Path
+from solverscope.app.views.path.solutions import BriefSolution, RowSizes, keep_largest
 from solverscope.solvers import Problem, Run, Trace, log_spaced
 from solverscope.solvers.runs.lam_path import measured, path_runs
 
@@ -24,15 +25,17 @@ LAM_COUNTS = [5, 10, 20, 40]
 RATIOS = {"0.1 λmax": 0.1, "0.01 λmax": 0.01, "0.001 λmax": 1e-3, "0.0001 λmax": 1e-4}
 #: Ticks between two drawings while paths grow: each makes all plots anew.
 PATH_REDRAW_TICKS = 25
-#: Bytes of weights kept to be drawn; solutions beyond are kept without.
+#: Bytes of weights kept to be drawn while paths are traced; solutions beyond are kept without.
 MAX_DRAWN_BYTES = 64 * 2**20
+#: Features whose weights are kept at each λ of a traced path: those with the largest.
+MOST_KEPT = 200
 
 
 class Tracing:
     """One solver on its way along λ. ``found`` grows in the pool's thread; ``progress`` says where it is."""
 
     def __init__(self, base: Problem, setting: Experiment, chosen: Entrant, style: int) -> None:
-        self.label, self.found = chosen.label, list[Trace]()
+        self.label, self.found = chosen.label, list[BriefSolution]()
         self._base, self._setting, self._chosen, self._style = base, setting, chosen, style
         self._run: Run | None = None
         self._room = MAX_DRAWN_BYTES // len(setting.entrants)
@@ -47,25 +50,26 @@ class Tracing:
         solver = self._chosen.make()
         limits = self._setting.limits.stopping()
         self.count, lams = count, log_spaced(problem, count, last=ratio)
-        for run in path_runs(
-            problem, solver, lams, label=self.label, stopping=lambda at: limits, gate=worker
-        ):
-            self._run = run
-            trace = run.execute()
-            if trace.status == "stopped":
-                return
-            trace.result |= measured(run)
-            self.found.append(self._brief(trace))
+        try:
+            for run in path_runs(
+                problem, solver, lams, label=self.label, stopping=lambda at: limits, gate=worker
+            ):
+                self._run = run
+                trace = run.execute()
+                if trace.status == "stopped":
+                    return
+                trace.result |= measured(run)
+                self.found.append(self._brief(trace))
+        finally:
+            keep_largest(self.found, MOST_KEPT)
 
-    def _brief(self, trace: Trace) -> Trace:
-        """Return the result without the iterates, and with the weights if there is room for them."""
-        brief = Trace(trace.info)
+    def _brief(self, trace: Trace) -> BriefSolution:
+        """Return the result without the iterates, and with rows of W if there is room for them."""
+        brief, rows = BriefSolution(trace), RowSizes.of(trace)
         run_styles.set_style(brief, self._style)
-        brief.result, brief.names = trace.result, trace.names
-        if trace.w is not None and trace.w.nbytes <= self._room:
-            self._room -= trace.w.nbytes
-            brief.w = trace.w
-        brief.finish(trace.status, trace.message)
+        if rows is not None and rows.nbytes <= self._room:
+            self._room -= rows.nbytes
+            brief.rows = rows
         return brief
 
     @property

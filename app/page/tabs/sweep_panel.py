@@ -338,21 +338,30 @@ def _outcome(watched: CellProgress, best: dict[str, float], gap: float) -> CellO
 
 def _chosen(choice: Mapping[str, Any]) -> Chosen:
     recipe = Recipe(choice["dataset"], choice["options"], penalty=choice["penalty"])
-    ratio, data = choice["lam_ratio"], _data(recipe)
-    lam = choice["lam"] if ratio is None else ratio
-    named = f"λ = {number(lam, 3)}" if ratio is None else f"{number(lam, 3)} λmax"
+    relative, data = choice["lam_ratio"] is not None, _data(recipe)
+    place = "lam_ratio" if relative else "lam"
+    lam, lam_1se = choice[place], choice[f"{place}_1se"]
     where = (
         "on the test part" if choice["held_out"] == TEST else f"in the mean of {choice['held_out']} held out"
     )
     measured = f"{choice['metric_name']} {number(choice['metric'], 4)} {where}"
     settings = "".join(f", {name} = {value}" for name, value in choice["settings"].items())
-    text = f"{choice['label']} on {data}{settings}: {named} is chosen, {measured}"
-    over = tuple((place, mean) for place, mean, _ in choice["over"])
+    text = f"{choice['label']} on {data}{settings}: {_lam_text(lam, relative)} is chosen, {measured}"
+    if lam_1se is not None:
+        error = number(choice["standard_error"], 2)
+        text += f" (standard error {error}); by the one-standard-error rule {_lam_text(lam_1se, relative)}"
     return Chosen(
-        *(data, choice["label"], text, lam, choice["metric"], over),
-        relative=ratio is not None,
+        *(data, choice["label"], text, lam, choice["metric"]),
+        over=tuple((at, mean, error) for at, mean, _, error in choice["over"]),
+        lam_1se=lam_1se,
+        metric_1se=choice["metric_1se"],
+        relative=relative,
         metric_name=choice["metric_name"],
     )
+
+
+def _lam_text(lam: float, relative: bool) -> str:
+    return f"{number(lam, 3)} λmax" if relative else f"λ = {number(lam, 3)}"
 
 
 def _data(recipe: Recipe) -> str:

@@ -119,7 +119,8 @@ def overlay(fig: figure) -> hv.Overlay:
     drawn = sorted((one for one in drawn if one not in labels), key=lambda one: BOKEH_LEVELS.index(one.level))
     made = {one: list(_elements(one, names)) for one in drawn}
     elements = [element for found in made.values() for element in found]
-    options = _axes(fig, made) | ({"hooks": [partial(_label, labels)]} if labels else {})
+    axes = [one for one in fig.right if isinstance(one, bm.Axis) and one not in fig.yaxis[:1]]
+    options = _axes(fig, made) | ({"hooks": [partial(_annotate, labels, axes)]} if labels or axes else {})
     return hv.Overlay(elements or [hv.Curve([])]).opts(**options, backend="bokeh")
 
 
@@ -132,11 +133,12 @@ def _names(ends: bm.Range) -> dict[str, float]:
     return {name: k + 0.5 for k, name in enumerate(ends.factors)}
 
 
-def _label(labels: Sequence[bm.Label], plot: Any, element: hv.Element) -> None:
-    """Add labels to what HoloViews has drawn: it has no element for a place of the screen."""
-    if not any(isinstance(one, bm.Label) for one in plot.state.center):
-        for label in labels:
-            plot.state.add_layout(label.clone())
+def _annotate(labels: Sequence[bm.Label], axes: Sequence[bm.Axis], plot: Any, element: hv.Element) -> None:
+    """Add labels, and further axes on the right, to what HoloViews has drawn: it has no elements for them."""
+    for kind, place, added in ((bm.Label, "center", labels), (bm.Axis, "right", axes)):
+        if not any(isinstance(one, kind) for one in getattr(plot.state, place)):
+            for annotation in added:
+                plot.state.add_layout(annotation.clone(), place)
 
 
 def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -14,6 +16,71 @@ MEMBERS = {
     "after half of the time": "members_half",
     "at the end": "members_end",
 }
+
+
+@dataclass(frozen=True)
+class RowSizes:
+    """The non-zero rows of W at one λ: features (k,) in order, and sizes (k,). A size is the weight itself if
+    there is one output, else the norm of the row."""
+
+    features: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, trace: Trace) -> Self | None:
+        """Return the rows of a finished run without that of the intercept; None if its weights are gone."""
+        if trace.w is None:
+            return None
+        about = trace.info.problem
+        n, m = about["n_features"], about["n_outputs"]
+        W = trace.w[: n * m].reshape(n, m)[: n - 1 if about.get("intercept") else n]
+        features = np.flatnonzero(W.any(axis=1))
+        sizes = W[features, 0] if m == 1 else np.linalg.norm(W[features], axis=1)
+        return cls(features.astype(np.int32), sizes.copy())
+
+    @property
+    def nbytes(self) -> int:
+        return self.features.nbytes + self.sizes.nbytes
+
+    def among(self, features: np.ndarray) -> Self:
+        """Return the rows of these features alone."""
+        kept = np.isin(self.features, features)
+        return type(self)(self.features[kept], self.sizes[kept])
+
+
+class BriefSolution(Trace):
+    """The result of a run at one λ, without iterates and weights, and the rows of W if they are kept."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace.info)
+        self.result, self.names = trace.result, trace.names
+        self.rows: RowSizes | None = None
+        self.finish(trace.status, trace.message)
+
+
+def keep_largest(solutions: Sequence[BriefSolution], most: int) -> None:
+    """Keep the rows of those ``most`` features that are largest over all solutions, in each of them."""
+    rows = [solution.rows for solution in solutions if solution.rows is not None]
+    features, _ = _largest(rows, most)
+    for solution in solutions:
+        if solution.rows is not None:
+            solution.rows = solution.rows.among(features)
+
+
+def _largest(rows: Sequence[RowSizes], most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features of the largest rows, at most ``most``, and their sizes (solutions, features)."""
+    if not rows:
+        return np.empty(0, dtype=np.int32), np.empty((0, 0))
+    features, places = np.unique(np.concatenate([one.features for one in rows]), return_inverse=True)
+    largest = np.zeros(features.size)
+    np.maximum.at(largest, places, np.abs(np.concatenate([one.sizes for one in rows])))
+    chosen = features[np.argsort(-largest, kind="stable")[:most]]
+    order = np.argsort(chosen)
+    sizes = np.zeros((len(rows), chosen.size))
+    for k, one in enumerate(rows):
+        shown = one.among(chosen)
+        sizes[k, order[np.searchsorted(chosen, shown.features, sorter=order)]] = shown.sizes
+    return chosen, sizes
 
 
 @dataclass(frozen=True)
@@ -58,20 +125,14 @@ class Solutions:
     def rows(self, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Return the rows of W with the largest absolute values along the path, at most ``most`` of them.
 
-        Only the k traces that still have weights count. The result has the names of the features, λ (k,),
-        and weights or norms of rows (k, features).
+        The row of an intercept is left out. Only the k traces that still have rows count. The result has the
+        names of the features, the largest first, λ (k,), and weights or norms of rows (k, features).
         """
-        kept = [trace for trace in self.traces if trace.w is not None]
-        if not kept:
-            return [], np.empty(0), np.empty((0, 0))
-        n, m = (kept[0].info.problem[name] for name in ("n_features", "n_outputs"))
-        W = [trace.w[: n * m].reshape(n, m) for trace in kept if trace.w is not None]
-        sizes = np.array([w[:, 0] if self.signed else np.linalg.norm(w, axis=1) for w in W])
-        largest = np.abs(sizes).max(axis=0)
-        chosen = np.argsort(-largest, kind="stable")[:most]
-        chosen = chosen[largest[chosen] > 0.0]
-        names = kept[0].names
-        return [names.feature(j) for j in chosen], np.array([lam_of(t) for t in kept]), sizes[:, chosen]
+        found = [(t, t.rows if isinstance(t, BriefSolution) else RowSizes.of(t)) for t in self.traces]
+        kept = [(trace, rows) for trace, rows in found if rows is not None]
+        chosen, sizes = _largest([rows for _, rows in kept], most)
+        names = self.traces[0].names
+        return [names.feature(j) for j in chosen.tolist()], np.array([lam_of(t) for t, _ in kept]), sizes
 
 
 def lam_of(trace: Trace) -> float | None:

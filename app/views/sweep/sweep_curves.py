@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from bokeh.models import HoverTool
 
 from solverscope.app import ui
 from solverscope.app.views.base.view import View
+from solverscope.app.views.sweep.sweep_figures import Chosen
 
 #: For each solver its points along both axes; None, or nan, is not known.
 Curves = Mapping[str, Iterable[tuple[float | None, float | None]]]
@@ -33,13 +33,11 @@ class SolverCurves(View):
         missing: str,
         steps: bool = False,
         thin: bool = False,
-        ringed: bool = False,
         **axes: Any,
     ) -> None:
         self.id, self.hint, self._axes = name, missing, axes
-        self._steps, self._thin, self._ringed = steps, thin, ringed
+        self._steps, self._thin = steps, thin
         self._curves: Mapping[str, list[tuple[float, float]]] = {}
-        self._marked: Mapping[str, tuple[float, float]] = {}
         super().__init__(whole=whole)
 
     def build(self) -> None:
@@ -53,31 +51,61 @@ class SolverCurves(View):
         printf = {"tooltips": [("run", "@label"), (x, "@x{%.4g}"), (y, "@y{%.4g}")]}
         printf["formatters"] = {"@x": "printf", "@y": "printf"}
         self.figure.add_tools(HoverTool(renderers=[drawn], limit=1, **printf))
-        self.rings = ui.source("x", "y", "color")
-        if self._ringed:
-            self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
         self._body.append(self.late_pane(self.figure))
 
-    def put(self, curves: Curves, marked: Mapping[str, tuple[float, float]] = MappingProxyType({})) -> None:
-        """Show these curves, in the colours of their places; points that are not known stay out. One that
-        is ``marked`` has a ring, in a figure that is ``ringed``."""
+    def put(self, curves: Curves) -> None:
+        """Show these curves, in the colours of their places; points that are not known stay out."""
         self._curves = {name: list(filter(_known, points)) for name, points in curves.items()}
-        self._marked = marked
         self.update()
 
     def has_content(self) -> bool:
         return any(self._curves.values())
 
     def draw(self) -> None:
-        lines, dots, rings = [], [], []
+        lines, dots = [], []
         for k, (name, points) in enumerate(self._curves.items()):
             color, line = ui.COLORS[k % len(ui.COLORS)], np.array(points).reshape(-1, 2).T
             lines.append((*(_stairs(*line) if self._steps else line), color, ui.dash(k)))
             if not self._steps:
                 dots += [(*point, color, name) for point in points]
-            if name in self._marked:
-                rings.append((*self._marked[name], color))
-        for source, rows in ((self._lines, lines), (self.points, dots), (self.rings, rings)):
+        for source, rows in ((self._lines, lines), (self.points, dots)):
+            source.data = ui.columns(source, rows)
+
+
+class ChoiceCurves(SolverCurves):
+    """The metric on held-out data over λ, with its standard errors, and marks at the λ that are chosen: a
+    ring at the best, a square at that of the one-standard-error rule."""
+
+    def build(self) -> None:
+        super().build()
+        self._chosen: Mapping[str, Chosen] = {}
+        self.bars = ui.source("x", "low", "high", "color")
+        self.rings, self.squares = (ui.source("x", "y", "color") for _ in range(2))
+        self.figure.segment("x", "low", "x", "high", source=self.bars, color="color", line_alpha=0.6)
+        open_mark = {"line_color": "color", "fill_color": None, "size": 14}
+        self.figure.scatter("x", "y", source=self.rings, **open_mark)
+        self.figure.scatter("x", "y", source=self.squares, marker="square", **open_mark)
+
+    def put_choices(self, names: Sequence[str], chosen: Mapping[str, Chosen]) -> None:
+        """Show what was chosen for each solver, in the colour of its place among ``names``."""
+        self._chosen = chosen
+        over = {name: chosen[name].over if name in chosen else () for name in names}
+        self.put({name: [(lam, mean) for lam, mean, _ in entries] for name, entries in over.items()})
+
+    def draw(self) -> None:
+        super().draw()
+        bars, rings, squares = [], [], []
+        for k, name in enumerate(self._curves):
+            if name not in self._chosen:
+                continue
+            one, color = self._chosen[name], ui.COLORS[k % len(ui.COLORS)]
+            bars += [
+                (lam, mean - error, mean + error, color) for lam, mean, error in one.over if error is not None
+            ]
+            rings.append((one.lam, one.metric, color))
+            if one.lam_1se is not None:
+                squares.append((one.lam_1se, one.metric_1se, color))
+        for source, rows in ((self.bars, bars), (self.rings, rings), (self.squares, squares)):
             source.data = ui.columns(source, rows)
 
 

@@ -41,15 +41,20 @@ class CellOutcome:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The λ that did best on held-out data, in words, and the mean metric ``over`` all λ, or λ/λ_max where
-    these are ``relative``: the largest first."""
+    """The λ that did best on held-out data, in words and as numbers; or λ/λ_max if ``relative``.
+
+    ``over`` has all λ, the largest first, each with mean and standard error of the metric. ``lam_1se`` and
+    ``metric_1se`` are those of the one-standard-error rule, None without a cross-validation.
+    """
 
     data: str
     label: str
     text: str
     lam: float
     metric: float
-    over: tuple[tuple[float, float], ...]
+    over: tuple[tuple[float, float, float | None], ...]
+    lam_1se: float | None = None
+    metric_1se: float | None = None
     relative: bool = False
     metric_name: str = ""
 

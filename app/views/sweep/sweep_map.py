@@ -16,7 +16,7 @@ from solverscope.app import ui
 from solverscope.app.ui.menu import Menu
 from solverscope.app.views.base.view import View, placed
 from solverscope.app.views.sweep.sweep_cells import HeatCells
-from solverscope.app.views.sweep.sweep_curves import SolverCurves
+from solverscope.app.views.sweep.sweep_curves import ChoiceCurves, SolverCurves
 from solverscope.app.views.sweep.sweep_figures import (
     CellOutcome,
     Chosen,
@@ -98,14 +98,13 @@ class Sweep(View):
             y_label="on held-out data",
             thin=True,
         )
-        self.held_out = SolverCurves(
+        self.held_out = ChoiceCurves(
             self,
             "sweep-held-out",
             missing="The λ is chosen once all runs have ended.",
             x_label=ui.LAM_AXIS,
             y_label="on held-out data",
             x_axis_type="log",
-            ringed=True,
         )
         self.held_out.figure.x_range.flipped = True
         self.held_out.visible = False
@@ -181,8 +180,7 @@ class Sweep(View):
                 ui.LAM_AXIS.replace("λ", "λ/λmax") if one.relative else ui.LAM_AXIS
             )
             self.held_out.figure.yaxis.axis_label = f"{one.metric_name}, held out"
-        curves = {name: here[name].over if name in here else () for name in names}
-        self.held_out.put(curves, {name: (one.lam, one.metric) for name, one in here.items()})
+        self.held_out.put_choices(names, here)
 
     def _draw_heat_map(self, outcomes: Sequence[CellOutcome], names: list[str]) -> None:
         problems = problems_of(outcomes)[:MAX_CELL_ROWS]

@@ -78,10 +78,12 @@ def test_the_best_lam_on_held_out_data_is_named(command, spec, tmp_path):
             for ratio in (0.2, 0.02)
         }
         assert one["metric"] == max(means.values()) == means[one["lam_ratio"]]
+        assert one["lam_ratio_1se"] >= one["lam_ratio"]
     kept = (tmp_path / "grid.sweep" / "choices.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in kept] == chosen
     again = command("sweep", spec, *options, "--resume")
     assert "λ chosen on held-out data" in again.out
+    assert "λ/λmax, 1 s.e." in again.out
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_the_best_mean_counts_and_of_equally_good_lams_the_largest():
     (one,) = choices(runs({0.01: [0.5, 1.0], 1.0: [0.7, 0.7], 0.1: [1.0, 0.5]}))
     assert (one["lam"], one["metric"], one["deviation"]) == (0.1, 0.75, 0.25)
     assert (one["runs"], one["held_out"], one["options"]) == (2, "2 parts", {})
-    assert [lam for lam, _, _ in one["over"]] == [1.0, 0.1, 0.01]
+    assert [lam for lam, *_ in one["over"]] == [1.0, 0.1, 0.01]
     (one,) = choices(runs({0.01: [0.5], 1.0: [0.7]}))
     assert (one["lam"], one["held_out"]) == (1.0, "test part")
 
@@ -41,6 +41,29 @@ def test_a_lam_counts_once_each_of_its_runs_has_a_metric():
     assert choices(runs({0.1: [None]})) == []
 
 
+def test_the_one_standard_error_rule_is_that_of_numpy():
+    lams = np.array([1.0, 0.3, 0.1, 0.03])
+    metrics = np.array([[0.5, 0.7, 0.9], [0.8, 0.8, 0.95], [0.8, 0.9, 1.0], [0.7, 0.9, 0.95]])
+    (one,) = choices(runs(dict(zip(lams, metrics.tolist(), strict=True))))
+    means, errors = metrics.mean(axis=1), metrics.std(axis=1, ddof=1) / np.sqrt(3)
+    best = means.argmax()
+    rule = np.argmax(means >= means[best] - errors[best])  # λ falls: the first is the largest
+    assert (one["lam"], one["lam_1se"]) == (lams[best], lams[rule]) == (0.1, 0.3)
+    assert one["standard_error"] == pytest.approx(errors[best])
+    assert one["metric_1se"] == pytest.approx(means[rule])
+    np.testing.assert_allclose([row[3] for row in one["over"]], errors)
+
+
+def test_the_standard_error_is_over_parts_and_not_over_seeds():
+    metrics = {0.1: [0.8, 1.0], 1.0: [0.82, 0.82]}
+    twice = [*runs(metrics), *runs(metrics)]
+    (one,) = choices(twice)
+    assert (one["runs"], one["standard_error"]) == (4, pytest.approx(0.1))
+    assert one["lam_1se"] == 1.0
+    (one,) = choices([*runs({0.1: [0.8], 1.0: [0.7]}), *runs({0.1: [0.9], 1.0: [0.7]})])
+    assert [one[name] for name in ("standard_error", "lam_1se", "lam_ratio_1se", "metric_1se")] == [None] * 4
+
+
 def test_shares_of_lam_max_stand_for_lams_which_differ_from_part_to_part():
     given = [
         run | {"lam_ratio": run["lam"], "lam": run["lam"] * (1 + k)}
@@ -48,6 +71,7 @@ def test_shares_of_lam_max_stand_for_lams_which_differ_from_part_to_part():
     ]
     (one,) = choices(given)
     assert (one["lam_ratio"], one["lam"]) == (0.1, None)
+    assert (one["lam_ratio_1se"], one["lam_1se"]) == (0.1, None)
 
 
 def test_each_data_set_loss_penalty_and_label_has_a_choice_of_its_own():
@@ -111,5 +135,5 @@ def test_a_ridge_by_cross_validation_is_that_of_another_program(start):
             model = LogisticRegression(C=1.0 / (lam * data.n_samples), fit_intercept=False, tol=1e-10)
             model.set_params(max_iter=5000).fit(data.X, data.y)
             theirs[lam] += model.score(data.test.X, data.test.y) / 3
-    assert {lam: mean for lam, mean, _ in one["over"]} == pytest.approx(theirs, abs=1e-12)
+    assert {lam: mean for lam, mean, *_ in one["over"]} == pytest.approx(theirs, abs=1e-12)
     assert one["lam"] == max(lams, key=theirs.get)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import panel as pn
 import pytest
@@ -18,6 +19,7 @@ from solverscope.app.page.tabs.sweep_panel import OpenCell, SweepPanel, spec_tex
 from solverscope.app.serving.access import Rights
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, RunLimits
+from solverscope.app.sweep.lam_selection import choices
 from solverscope.app.sweep.spec import Spec
 from solverscope.app.ui.material_ui import pmui
 from tests.app.helpers import fake_page
@@ -63,6 +65,24 @@ def test_the_page_writes_what_is_chosen_as_a_sweep():
         Recipe("breast-cancer", loss="logistic", penalty="l2"), (Entrant("lbfgs", "lbfgs"),), PAGE_LIMITS
     )
     assert len({cell.problem.lam for cell in Spec.parse(spec_text(ridge)).cells}) == 5
+
+
+def test_the_choice_is_a_sentence_with_the_one_standard_error_rule(panel):
+    run = {"dataset": "breast-cancer", "loss": "logistic", "penalty": "l1", "label": "a", "solver": "prox-qn"}
+    cells = [
+        run
+        | {"options": {"cv": f"{k}/2"}, "lam": lam * k, "lam_ratio": lam}
+        | {"test_metric": metric, "metric_name": "accuracy"}
+        for lam, metrics in {0.5: (0.8, 0.8), 0.1: (0.7, 1.0)}.items()
+        for k, metric in enumerate(metrics, 1)
+    ]
+    panel.sweep = SimpleNamespace(choices=lambda: choices(cells))
+    (one,) = panel.choices()
+    panel.sweep = None
+    assert "0.1 λmax is chosen, accuracy 0.85 in the mean of 2 parts held out" in one.text, one.text
+    assert one.text.endswith("(standard error 0.15); by the one-standard-error rule 0.5 λmax")
+    assert (one.lam_1se, one.metric_1se) == (0.5, 0.8)
+    assert one.over == ((0.5, 0.8, 0.0), (0.1, 0.85, pytest.approx(0.15)))
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,23 @@ def test_against_a_known_f_star_the_gap_is_the_distance(problem):
     assert measured(run)["gap"] == pytest.approx((f - best) / best)
 
 
+def test_the_non_zeros_of_the_lasso_are_its_degrees_of_freedom():
+    """By Stein's lemma the trace of d(fitted values)/dy estimates the degrees of freedom without bias."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 5)), rng.normal(size=12)
+
+    def fitted(y):
+        problem = solvers.make_problem(X, y, loss="squared", penalty="l1", lam=0.1, intercept=True)
+        trace = solvers.solve(problem, solvers.make_solver("newton-cd"), tol=1e-12)
+        return trace.result["nnz"], X @ trace.w[:-1] + trace.w[-1]
+
+    nnz, at = fitted(y)
+    step = 1e-5
+    slopes = [(fitted(y + step * e)[1][i] - at[i]) / step for i, e in enumerate(np.eye(12))]
+    assert sum(slopes) == pytest.approx(nnz, abs=1e-4)
+    assert 2 < nnz < 6, "some weights are zero, and the intercept is not"
+
+
 def test_sets_of_labels_are_judged_on_the_test_part(sets):
     problem = solvers.make_problem(sets, loss="multilabel-squared-hinge", penalty="l1-l2")
     first, *_, last = solve_path(problem, solvers.make_solver("bcd-ls"), log_spaced(problem, 3), tol=1e-4)

@@ -128,12 +128,33 @@ def test_a_hidden_tab_does_nothing_but_goes_on(session, panel, wait_until, monke
 
 
 def test_weights_beyond_the_room_for_them_are_not_kept(session, panel, wait_until, monkeypatch):
-    monkeypatch.setattr(path_panel, "MAX_DRAWN_BYTES", 3 * 640 * 8)
+    monkeypatch.setattr(path_panel, "MAX_DRAWN_BYTES", 500)
     tab = panel(setting("fista-ls"))
     tab.press()
     finish(session, tab, wait_until)
-    assert [trace.w is not None for trace in tab.view.traces] == [True] * 3 + [False] * 7
+    kept = [trace.rows is not None for trace in tab.view.traces]
+    assert kept[0], "at λ_max there are no rows"
+    assert not all(kept)
+    assert all(trace.w is None for trace in tab.view.traces)
     assert all(len(trace) == 0 for trace in tab.view.traces), "iterates are not kept"
+
+
+def test_of_a_path_the_largest_rows_are_kept(session, panel, wait_until, monkeypatch, problem):
+    monkeypatch.setattr(path_panel, "MOST_KEPT", 7)
+    tab = panel(setting("fista-ls"))
+    tab.count.value = 5
+    tab.press()
+    finish(session, tab, wait_until)
+    rows = [trace.rows for trace in tab.view.traces]
+    assert max(one.features.size for one in rows) == 7
+    lams = [trace.result["lam"] for trace in tab.view.traces]
+    path = solvers.solve_path(problem, solvers.make_solver("fista-ls"), lams, tol=1e-3)
+    norms = np.array(
+        [np.linalg.norm(trace.w.reshape(-1, problem.design.n_outputs), axis=1) for trace in path]
+    )
+    largest = np.sort(np.argsort(-norms.max(axis=0))[:7])
+    np.testing.assert_array_equal(rows[-1].features, largest)
+    np.testing.assert_allclose(rows[-1].sizes, norms[-1, largest], rtol=1e-6)
 
 
 def test_stopping_is_felt_while_the_problem_of_a_path_is_made(as_if_huge, problem):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import holoviews as hv
 import numpy as np
 import panel as pn
 import pytest
@@ -17,7 +18,8 @@ from solverscope.app.ui import run_styles
 from solverscope.app.ui.menu import Menu
 from solverscope.app.views import Path
 from solverscope.app.views.path.lam_path import grouped, table
-from solverscope.app.views.path.path_plots import PATH_PLOTS, TRACED
+from solverscope.app.views.path.path_plots import NAME_ROOM, NAMED, PATH_PLOTS, TRACED
+from solverscope.app.views.path.solutions import BriefSolution, RowSizes, keep_largest
 from solverscope.solvers import Names, Trace
 
 
@@ -97,6 +99,54 @@ def test_single_weights_keep_their_sign():
     (found,) = grouped([solution(0.1, 1, outputs=1, w=weights(0, -2, 0, 1))])
     assert found.signed
     np.testing.assert_allclose(found.rows(10)[2], [[-2, 1]])
+
+
+def test_the_intercept_is_no_curve():
+    trace = solution(0.1, 1, outputs=1, w=weights(0, -2, 0, 99))
+    trace.info.problem["intercept"] = True
+    (found,) = grouped([trace])
+    assert found.rows(10)[0] == ["feature 2"]
+
+
+def test_rows_that_are_kept_are_drawn_as_those_of_the_weights(path):
+    briefs = [BriefSolution(trace) for trace in path]
+    for brief, trace in zip(briefs, path, strict=True):
+        brief.rows = RowSizes.of(trace)
+    assert [brief.rows.features.tolist() for brief in briefs] == [[], [1, 3], [1, 2, 3]]
+    (kept,), (whole,) = grouped(briefs), grouped(path)
+    for one, other in zip(kept.rows(10), whole.rows(10), strict=True):
+        np.testing.assert_array_equal(one, other)
+    keep_largest(briefs, 2)
+    assert [brief.rows.features.tolist() for brief in briefs] == [[], [1], [1, 2]]
+    assert kept.rows(10)[0] == ["feature 2", "feature 3"]
+
+
+def test_the_largest_have_names_next_to_their_ends():
+    ends = [10.0, -10.0, 7.0, 6.8, *np.linspace(0.1, 0.2, 30)]
+    trace = solution(0.1, len(ends), outputs=1, w=np.array(ends))
+    trace.info.problem["n_features"] = len(ends)
+    trace.names = Names(features=["a name that is long", "b", "c", "d"])
+    (found,) = grouped([trace])
+    fig = figures(found)[1]
+    axis, (leads,), (lines,) = fig.right[0], curves(fig, "Segment"), curves(fig, "MultiLine")
+    names = [axis.major_label_overrides[place] for place in axis.ticker.ticks]
+    assert len(names) == NAMED < len(lines["feature"])
+    assert (names[0], names[-3:]) == ("b", ["d", "c", "a name that is …"])
+    assert leads["y"][[0, -3, -2, -1]].tolist() == [-10.0, 6.8, 7.0, 10.0]
+    assert leads["place"].tolist() == axis.ticker.ticks
+    assert np.diff(leads["place"]).min() >= 0.99 * NAME_ROOM * 20.0, "names do not overlap"
+    assert (leads["place"].min(), leads["place"].max()) == pytest.approx((-10.0, 10.0))
+    assert (np.array(lines["alpha"]) > 0.5).sum() == NAMED
+    drawn = hv.render(Path([trace]).to_holoviews()[1], backend="bokeh")
+    assert drawn.right[0].major_label_overrides == axis.major_label_overrides
+
+
+def test_non_zeros_are_called_degrees_of_freedom_where_the_penalty_is_l1(path):
+    (found,) = grouped(path)
+    assert figures(found)[2].yaxis[0].axis_label == "non-zero weights"
+    for trace in path:
+        trace.info.problem["penalty"] = "l1"
+    assert figures(found)[2].yaxis[0].axis_label == "non-zero weights\ndegrees of freedom"
 
 
 def test_transitions_of_a_chain_are_no_rows_of_features():

@@ -123,12 +123,20 @@ def test_the_lam_that_is_chosen_has_a_ring_and_a_sentence(outcomes):
     chosen = []
     view = Sweep(outcomes=lambda gap: pooled, choices=lambda: chosen)
     assert not view.held_out.visible, "nothing was to be chosen"
-    over = ((1.0, 0.8), (0.1, 0.9), (0.01, 0.7))
-    chosen.append(Chosen("digits", "b", "b on digits: λ = 0.1 is chosen", 0.1, 0.9, over, metric_name="F1"))
+    over = ((1.0, 0.8, 0.05), (0.1, 0.9, 0.1), (0.01, 0.7, 0.05))
+    words = "digits", "b", "b on digits: λ = 0.1 is chosen"
+    chosen.append(Chosen(*words, 0.1, 0.9, over, lam_1se=1.0, metric_1se=0.8, metric_name="F1"))
     view.update()
     assert view.held_out.visible
     assert view.held_out.points.data["y"] == [0.8, 0.9, 0.7]
     assert view.held_out.rings.data["x"] == [0.1]
     assert view.held_out.rings.data["y"] == [0.9]
     assert view.held_out.rings.data["color"] == view.held_out.points.data["color"][:1]
+    assert [view.held_out.squares.data[name] for name in "xy"] == [[1.0], [0.8]]
+    assert view.held_out.bars.data["low"] == pytest.approx([0.75, 0.8, 0.65])
+    assert view.held_out.bars.data["high"] == pytest.approx([0.85, 1.0, 0.75])
     assert "b on digits: λ = 0.1 is chosen" in text(view)
+    assert hv.render(view.held_out.to_holoviews(), backend="bokeh") is not None
+    chosen[0] = Chosen(*words, 0.1, 0.9, tuple((lam, mean, None) for lam, mean, _ in over))
+    view.update()
+    assert [*view.held_out.squares.data["x"], *view.held_out.bars.data["x"]] == [], "no parts, no error"

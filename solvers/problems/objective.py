@@ -66,6 +66,11 @@ class Objective:
         """Return the strength of |w_j| for each weight; read-only, and no memory if all are the same."""
         return np.broadcast_to(self.penalty.each(self.penalty.l1), (self.size,))
 
+    @property
+    def kinked(self) -> tuple[np.ndarray, ...]:
+        """Return a mask of the weights that the penalty has a part for; nothing if it has one for all."""
+        return () if self.factors is None else (self.factors > 0.0,)
+
     def penalty_on(self, active: WorkingSet) -> Penalty:
         """Return the penalty of the members of a working set."""
         return self.penalty.on(slice(None) if active.full else active.coordinates)

@@ -101,9 +101,10 @@ class Penalty(Declared):
 
     def on(self, where: slice | np.ndarray) -> Self:
         """Return the penalty of some of the weights."""
-        own = {name: getattr(self, name) for name in ("times", "factors")}
-        own = {name: each[where] for name, each in own.items() if each is not None}
-        return self._holding(**own) if own else self
+        if self.times is None and self.factors is None:
+            return self
+        own = {"times": self.times, "factors": self.factors}
+        return self._holding(**{name: v[where] for name, v in own.items() if v is not None})
 
     def each(self, strength: float) -> float | np.ndarray:
         """Return the strength of each weight: ``strength`` times its factor; one number if all have it."""
@@ -118,6 +119,10 @@ class Penalty(Declared):
     def convexity(self) -> float:
         """Return the modulus of strong convexity: the ridge of the weight that has the least."""
         return self.ridge if self.factors is None else self.ridge * float(self.factors.min())
+
+    def size(self, w: np.ndarray) -> float:
+        """Return Σ_j v_j |w_j| with the penalty factors v."""
+        return float(np.abs(w).sum() if self.factors is None else self.factors @ np.abs(w))
 
     def ridge_gradient(self, w: np.ndarray) -> np.ndarray:
         """Return the gradient of the smooth part ½ ridge ‖w‖²."""

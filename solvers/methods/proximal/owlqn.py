@@ -129,12 +129,12 @@ class OWLQN(LimitedMemory, Solver):
     def _heading(self, point: Point, v: np.ndarray, memory: PairMemory) -> Heading:
         """Return d = -H v aligned with -v, in the orthant that -v points to. Weights without an ℓ1 part have
         no kinks, hence no orthants: there it is the direction of L-BFGS."""
-        problem = point.problem
+        problem, kinks = point.problem, point.problem.penalty.l1 > 0.0
 
-        def direction(Hv: np.ndarray, v: np.ndarray, l1: np.ndarray) -> np.ndarray:
-            return np.where((l1 > 0.0) & (Hv * v <= 0.0), 0.0, -Hv)
+        def direction(Hv: np.ndarray, v: np.ndarray, *kinked: np.ndarray) -> np.ndarray:
+            return np.where(_all_of(Hv * v <= 0.0, *kinked), 0.0, -Hv) if kinks else -Hv
 
-        d = problem.vector(direction, memory.inverse_product(v), v, problem.l1_strengths)
+        d = problem.vector(direction, memory.inverse_product(v), v, *problem.kinked)
         return Heading(d, problem.vector(_signs, point.w, -v), v)
 
     def _ending(self, point: Point, violation: float, progress: DescentProgress) -> Ending | None:
@@ -159,9 +159,8 @@ class OWLQN(LimitedMemory, Solver):
         """Backtrack along the projected path w(t) = P(w + t d); ``straight`` is whether the smooth part
         was linear along the step before."""
         problem, (d, orthant, v, found) = point.problem, heading
-        strengths = problem.l1_strengths
-        straight_path = None if problem.penalty.l1 > 0.0 else problem.design.working_set()
-        search = SearchLog(point.objective, d, active=straight_path)
+        kinks = problem.penalty.l1 > 0.0
+        search = SearchLog(point.objective, d, active=None if kinks else problem.design.working_set())
         if found is not None and not found.descends:
             return SearchResult(NOWHERE, 0.0, search, 0)
         if len(memory):
@@ -175,11 +174,13 @@ class OWLQN(LimitedMemory, Solver):
         near = -first * problem.total(np.dot, v, d) <= NEAR_MINIMUM * rounding
 
         def attempt(t: float) -> Trial[Point]:
-            def projected(w: np.ndarray, d: np.ndarray, orthant: np.ndarray, l1: np.ndarray) -> np.ndarray:
+            def projected(
+                w: np.ndarray, d: np.ndarray, orthant: np.ndarray, *kinked: np.ndarray
+            ) -> np.ndarray:
                 w = w + t * d
-                return np.where((l1 > 0.0) & (w * orthant <= 0.0), 0.0, w)
+                return np.where(_all_of(w * orthant <= 0.0, *kinked), 0.0, w) if kinks else w
 
-            new = problem.moved(point, problem.vector(projected, point.w, d, orthant, strengths))
+            new = problem.moved(point, problem.vector(projected, point.w, d, orthant, *problem.kinked))
             slope = problem.total(lambda v, new, w: v @ (new - w), v, new.w, point.w)
             bound = self.sigma * slope
             # near the minimum no step predicts a decrease above rounding; elsewhere a step so short that it
@@ -239,6 +240,13 @@ def steepest_subgradient(w: np.ndarray, g: np.ndarray, l1: float | np.ndarray, p
     """
     signs = _signs(w, p)
     return g + np.where(signs != 0.0, l1 * signs, np.clip(-g, -l1, l1))
+
+
+def _all_of(mask: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """Return where ``mask``, which is overwritten, and all others hold."""
+    for other in others:
+        mask &= other
+    return mask
 
 
 def _signs(w: np.ndarray, d: np.ndarray) -> np.ndarray:

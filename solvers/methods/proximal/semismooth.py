@@ -101,7 +101,7 @@ class Newton(WorkingSetSteps):
         members, problem = state.members, self.problem
         w, g, f = members.take(point.w).copy(), state.gradient, point.objective
         self.first, penalty = self.first or state.largest, problem.penalty_on(members)
-        l1, factors = penalty.each(penalty.row_norms[0]), penalty.each(1.0)
+        l1 = penalty.each(penalty.row_norms[0])
         if self.gamma == 0.0:
             v = penalty.subgradient(w, g)
             self.gamma = problem.line(point, -v, members).first_step()
@@ -112,8 +112,8 @@ class Newton(WorkingSetSteps):
             if not squares > NO_DECREASE * abs(f):
                 return SearchResult(point, 0.0, None, 0)
             proximal_line = problem.line(point, p - w, members)
-            grown = float((factors * np.abs(p)).sum() - (factors * np.abs(w)).sum())
-            falls = float(g @ (p - w)) + 0.5 * squares + penalty.row_norms[0] * grown
+            grown = penalty.row_norms[0] * (penalty.size(p) - penalty.size(w))
+            falls = float(g @ (p - w)) + 0.5 * squares + grown
             bound = falls - self.solver.sigma * squares  # φ_γ(w) - f(w) - σ/γ ‖w - p‖²
             if decreases(proximal_line(1.0), f, bound):
                 break
@@ -154,8 +154,8 @@ class Newton(WorkingSetSteps):
             return v
         alpha = self._part(state.members, free)
         times = self.hessian(point, alpha)
-        l1 = np.broadcast_to(penalty.each(penalty.row_norms[0]), w.shape)
-        rhs = -(state.gradient[free] + l1[free] * np.sign(y[free]))
+        own = penalty.on(free)
+        rhs = -(state.gradient[free] + own.each(own.row_norms[0]) * np.sign(y[free]))
         leaving = ~free & (w != 0.0)
         if leaving.any():
             beta = self._part(state.members, leaving)
@@ -170,7 +170,10 @@ class Newton(WorkingSetSteps):
             lambda u: times(u) + shift * u, rhs, diagonal + shift, min(self.solver.forcing, near)
         )
         v[free] = w[free] + d
-        v[(v * p < 0.0) & (penalty.each(1.0) > 0.0)] = 0.0
+        crossed = v * p < 0.0
+        if penalty.factors is not None:
+            crossed &= penalty.factors > 0.0
+        v[crossed] = 0.0
         return v
 
     def _part(self, members: WorkingSet, mask: np.ndarray) -> WorkingSet:

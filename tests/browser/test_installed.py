@@ -79,7 +79,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-@pytest.fixture(scope="module", params=["wheel", "sdist", "wheel beside others"])
+#: Of the ways to install it the one in which most can go wrong.
+BESIDE_OTHERS = "wheel beside others"
+
+
+@pytest.fixture(scope="module", params=["wheel", "sdist", BESIDE_OTHERS])
 def installed(
     request: pytest.FixtureRequest, clone: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Installed:
@@ -135,12 +139,14 @@ def test_commands_work_where_there_is_no_clone(installed):
     assert "Bokeh" in report
 
 
+@pytest.mark.parametrize("installed", [BESIDE_OTHERS], indirect=True)
 def test_a_view_is_drawn_in_a_cell_where_there_is_no_clone(installed):
     status, size, *foreign = installed.call("python", "-c", CELL, *FOREIGN).split()
     assert (status, foreign) == ("converged", [])
     assert int(size) > 100_000
 
 
+@pytest.mark.parametrize("installed", [BESIDE_OTHERS], indirect=True)
 def test_the_page_opens_and_runs_where_there_is_no_clone(installed, browser, tmp_path):
     program = [str(installed.python.parent / "solverscope"), "serve"]
     server = Server(tmp_path / "log", tmp_path / "home", program=program, cwd=installed.elsewhere)

@@ -353,7 +353,7 @@ def buttons_of_kept_runs_leave_numbers_to_be_seen(tab: Visit) -> None:
     assert max(ends.values()) <= left + 1, ends
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
 def test_no_title_of_an_axis_is_cut_off_and_no_number_lies_under_a_bound_or_a_button(visit, width, height):
     tab = ended(visit(width=width, height=height, init_script=PAINTED, **DEFAULT))
     if width >= 1280:

@@ -222,6 +222,7 @@ def test_solvers_of_losses_with_kinks_come_near_the_minimum_and_below_what_they_
     assert proved is None or away <= proved + 1e-8 * least(*problem)
 
 
+@pytest.mark.quick("newton-cd/", "owl-qn/", "anderson-bcd/", "sublbfgs/")
 @pytest.mark.parametrize("pair", [p for p in FACTOR_PAIRS if p[0] not in NEAR], ids="/".join)
 def test_with_an_intercept_and_penalty_factors_the_answer_is_an_optimum_too(pair):
     solver, *problem = pair

@@ -36,6 +36,7 @@ def cancer():
 EXACT = 1e-10
 
 
+@pytest.mark.quick("SparseLogistic", "SparseRegressor(tol")
 @parametrize_with_checks(
     [
         SparseLogistic(tol=EXACT),

@@ -19,6 +19,8 @@ from tests.solvers.runs.test_branch import assert_same, fits, problem_for, run
 
 #: Solvers whose problem has an ℓ1, ℓ2 or ℓ1/ℓ2 penalty with a λ, and that can start from weights of another.
 TURNED = [id for id in HERE if solvers.SOLVERS[id].takes_start and solvers.PENALTIES[fits(id)[2]].takes_lam]
+#: This one is at the optimum before the change.
+TURNED = [id for id in TURNED if id != "skglm-multitask-lasso"]
 AT = 4
 #: Solvers that make dual variables of the weights that they start from, and weights of these.
 DUAL = {"dual-cd"}

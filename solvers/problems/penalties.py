@@ -317,7 +317,8 @@ class RowPenalty(Penalty):
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         out = v.copy()
-        rows_prox(self._rows(out), *(step * strength for strength in self.row_norms), self.row_factors)
+        l1, l2, sup = (step * strength for strength in self.row_norms)
+        rows_prox(self._rows(out), l1, l2, sup, self.row_factors)
         return out
 
     def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:

@@ -204,7 +204,7 @@ class Problem(Objective):
             "penalty": [*_meaning(self.penalty, type(self.penalty)), self.lam],
             "average": self.average,
             **({"weights": self._about["weights"]} if "weights" in self._about else {}),
-            **({} if self.factors is None else {"factors": hashlib.sha256(self.factors).hexdigest()}),
+            **({} if self.factors is None else {"factors": _hash(self.factors)}),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -440,6 +440,10 @@ class _Once:
             if self._value is None:
                 self._value = self._make()
             return self._value
+
+
+def _hash(array: np.ndarray) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
 
 
 def _meaning(declared: Any, computing: type) -> list[Any]:

@@ -278,11 +278,12 @@ def test_a_run_that_waits_for_the_others_says_so_in_its_row_where_numbers_will_b
         assert not any(overlap(box, other) for name, other in seen.items() if name != text)
 
 
-#: Of each text that a plot paints, whether it was cut off when it was painted last.
+#: Of each text that a plot paints while it is seen, whether it was cut off when it was painted last.
 PAINTED = """
   window.cut = {}
   const {fillText} = CanvasRenderingContext2D.prototype
   CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    if (!this.canvas.checkVisibility()) return fillText.call(this, text, x, y, ...more)
     const across = this.measureText(text).width, {width, height} = this.canvas, matrix = this.getTransform()
     const begin = {left: 0, start: 0, center: -across / 2, right: -across, end: -across}[this.textAlign]
     cut[text] = [begin, begin + across].some((along) => {

@@ -232,7 +232,7 @@ def _assembled(
         bound = bound.attached(team, lambda: None)
         design = Design(prepared(X), bound.n_outputs, bound.n_tail, team)
     else:
-        design, bound = split(prepared(data.train.X), bound, workers)
+        design, bound = split(X, bound, workers)
     if factors is not None or intercept:
         _check_free_weights(bound, penalty)
 

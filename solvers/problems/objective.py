@@ -37,7 +37,7 @@ class Objective:
         self.scale = 1.0 / loss.n_instances if average else 1.0
         #: the penalty factor of each weight; None: 1
         self.factors = factors
-        #: the weights that are not penalised, ascending; none if the penalty is empty
+        #: the weights with the factor 0, ascending: they are not penalised
         self.free = np.zeros(0, dtype=np.int64) if factors is None else np.flatnonzero(factors == 0.0)
         self.penalty = self.fitted(penalty)
 

@@ -143,7 +143,7 @@ class Penalty(Declared):
         """Return λR(w)."""
         value = 0.0
         if self.l1 and self.factors is not None:
-            value += self.l1 * float(self.factors @ np.abs(w))
+            value += self.l1 * self.size(w)
         elif self.l1:
             value += self.l1 * float(np.abs(w[w != 0.0]).sum())
         if self.ridge:

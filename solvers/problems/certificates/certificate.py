@@ -53,14 +53,15 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     subgradient if the loss has kinks. With penalty factors μ is that of the weight that has the least ridge.
     For weights without a penalty G must be orthogonal to their columns: see :func:`orthogonal`. The cost is a
     full gradient, if the point has none yet, and one pass over the scores; with an intercept another product.
-    No other vector over all weights is needed if L* is known.
+    No other vector over all weights is needed without an intercept.
     """
     penalty, loss = problem.penalty, problem.loss
     if Trait.CONJUGATE not in loss.traits:
         if penalty.convexity == 0.0:
             return None
-        v = problem.subgradient(point.w, point.gradient())
-        bound = bound_by_convexity(point, problem.total(np.dot, v, v))
+        pieces = problem.parts(None, point.w, point.gradient())
+        shortest = (penalty.subgradient(w, g) for penalty, w, g in pieces)
+        bound = bound_by_convexity(point, float(sum(v @ v for v in shortest)))
     elif (residual := orthogonal(problem, point)) is None:
         return None
     elif penalty.ridge > 0.0:

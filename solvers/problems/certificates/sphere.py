@@ -31,7 +31,7 @@ def why_no_sphere(problem: Problem) -> str | None:
     if Trait.CONJUGATE not in loss.traits or not loss.traits & (Trait.LIPSCHITZ | Trait.CHAINS):
         return f"needs a loss with a Lipschitz gradient and a known conjugate, and {loss.id} has none"
     if penalty.factors is not None:
-        return "needs a penalty with the same strength for all weights (no intercept, no penalty factors)"
+        return f"needs {Trait.UNIFORM.phrase}"
     if penalty.smooth:
         return f"needs a penalty that sets weights to zero, and {penalty.id} does not"
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -65,6 +66,11 @@ class Loss(Declared):
         ``parents`` is the tree of classes, if there is one.
         """
         raise TypeError(f"{type(self).__name__} does not define bind")
+
+
+def delegated(path: str) -> Any:
+    """Return a property that is the one at this ``path`` of attributes, of a loss that holds another."""
+    return property(attrgetter(path))
 
 
 @dataclass(frozen=True, eq=False)

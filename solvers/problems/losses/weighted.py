@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from ...compute.team import Team
 from ...declare import Trait
 from ...linalg.scores import Scores
-from .loss import BoundLoss
+from .loss import BoundLoss, delegated
 
 #: What a loss still offers once its instances have weights: compiled kernels and conjugates know none.
 WEIGHTED_TRAITS = (
@@ -23,11 +22,6 @@ WEIGHTED_TRAITS = (
     | Trait.QUADRATIC_MODEL
     | Trait.ONE_SCORE
 )
-
-
-def _of_inner(name: str) -> Any:
-    """Return a property that is that of the loss without weights."""
-    return property(attrgetter(f"inner.{name}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +35,16 @@ class WeightedLoss(BoundLoss):
     inner: BoundLoss
     weights: np.ndarray
 
-    y = _of_inner("y")
-    n_instances = _of_inner("n_instances")
-    labelled = _of_inner("labelled")
-    ranks = _of_inner("ranks")
-    numeric = _of_inner("numeric")
-    averages = _of_inner("averages")
-    metric_name = _of_inner("metric_name")
-    formula = _of_inner("formula")
-    truth = _of_inner("truth")
-    labels = _of_inner("labels")
+    y = delegated("inner.y")
+    n_instances = delegated("inner.n_instances")
+    labelled = delegated("inner.labelled")
+    ranks = delegated("inner.ranks")
+    numeric = delegated("inner.numeric")
+    averages = delegated("inner.averages")
+    metric_name = delegated("inner.metric_name")
+    formula = delegated("inner.formula")
+    truth = delegated("inner.truth")
+    labels = delegated("inner.labels")
 
     @property
     def traits(self) -> Trait:

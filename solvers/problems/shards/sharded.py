@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from operator import attrgetter
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -26,7 +25,7 @@ from ...linalg.design import NO_MEMBERS, Design
 from ...linalg.working_set import Lineage, WorkingSet
 from ...search.line_search import OBJECTIVE_ROUNDING
 from ...search.outcome import NO_BREAKPOINTS, Breakpoints
-from ..losses.loss import BoundLoss
+from ..losses.loss import BoundLoss, delegated
 from .shard import At, Order
 from .worker_pool import ShardAnswer, WorkerPool
 
@@ -184,11 +183,6 @@ class ShardedDesign(ShardClient, Design):
         return queue.sets[active]
 
 
-def _of_whole(name: str) -> Any:
-    """Return a property that is the one of this name of the whole loss."""
-    return property(attrgetter(f"whole.{name}"))
-
-
 @dataclass(frozen=True, eq=False)
 class ShardedLoss(ShardClient, BoundLoss):
     """The loss ``whole`` as a sum over shards; of ``whole`` itself only labels are read."""
@@ -196,13 +190,13 @@ class ShardedLoss(ShardClient, BoundLoss):
     whole: BoundLoss
     queue: OrderQueue
 
-    formula = _of_whole("formula")
-    metric_name = _of_whole("metric_name")
-    least = _of_whole("least")
-    labelled = _of_whole("labelled")
-    n_instances = _of_whole("n_instances")
-    n_tail = _of_whole("n_tail")
-    piecewise_linear = _of_whole("piecewise_linear")
+    formula = delegated("whole.formula")
+    metric_name = delegated("whole.metric_name")
+    least = delegated("whole.least")
+    labelled = delegated("whole.labelled")
+    n_instances = delegated("whole.n_instances")
+    n_tail = delegated("whole.n_tail")
+    piecewise_linear = delegated("whole.piecewise_linear")
 
     @property
     def traits(self) -> Trait:

@@ -8,6 +8,8 @@ import threading
 from _thread import interrupt_main
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from traceback import walk_stack
+from types import FrameType
 
 #: All of them mean the same; Windows has no SIGHUP.
 ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -36,25 +38,33 @@ def interrupting() -> Iterator[Callable[[], bool]]:
     """Raise KeyboardInterrupt in the main thread at the first of these signals, as at Ctrl-C; yield a
     function that returns whether one came.
 
-    Python drops an exception that a finalizer or a callback of a weak reference raises, and the signal with
-    it: the signal is then sent once more, when that callback has ended.
+    The signal is sent once more, a little later, where an exception would do harm or get lost: llvmlite frees
+    memory twice if it is interrupted between freeing and noting so, and Python drops what a finalizer or a
+    callback of a weak reference raises.
     """
     before, raised = sys.unraisablehook, False
 
-    def once(*signalled: object) -> None:
+    def once(signum: int, frame: FrameType | None) -> None:
         """Raise KeyboardInterrupt; later signals find the command on its way out, and change nothing."""
         nonlocal raised
-        if not raised:
-            raised = True
-            raise KeyboardInterrupt
+        if raised:
+            return
+        if any(f.f_globals.get("__name__", "").startswith("llvmlite.") for f, _ in walk_stack(frame)):
+            again()
+            return
+        raised = True
+        raise KeyboardInterrupt
 
     def dropped(unraisable: sys.UnraisableHookArgs) -> None:
         nonlocal raised
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
             raised = False
-            threading.Timer(0.05, interrupt_main).start()
+            again()
         else:
             before(unraisable)
+
+    def again() -> None:
+        threading.Timer(0.05, interrupt_main).start()
 
     sys.unraisablehook = dropped
     try:

@@ -20,6 +20,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from llvmlite.binding import ffi
+
+from solverscope.app.command.signals import interrupting
 
 ROOT = Path(__file__).resolve().parents[3]
 #: A process inherits what its parent ignores: SIGINT of a shell's background, SIGHUP of nohup.
@@ -251,6 +254,27 @@ def test_signal_that_comes_in_a_finalizer_is_not_lost(start, tmp_path, wait_unti
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "KeyboardInterrupt" not in out + err
+
+
+def test_signal_does_not_make_llvmlite_free_memory_twice(monkeypatch):
+    freed = []
+
+    def free(pointer):
+        freed.append(pointer)
+        if len(freed) == 1:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(ffi, "lib", SimpleNamespace(LLVMPY_DisposeString=free))
+    text = ffi.OutputString()
+
+    def close_and_wait():
+        text.close()
+        threading.Event().wait(60)
+
+    with pytest.raises(KeyboardInterrupt), interrupting():
+        close_and_wait()
+    text.close()
+    assert len(freed) == 1
 
 
 def test_process_killed_keeps_the_file_that_was_there(start, tmp_path):

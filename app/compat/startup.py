@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from solverscope.app.compat import panel_early_changes, panel_event_lock, panel_write_order
+from solverscope.app.compat import bokeh_defaults, panel_early_changes, panel_event_lock, panel_write_order
 
 
 def apply() -> None:
     """Make the changes that concern all pages. May be called again and again."""
-    for change in (panel_early_changes, panel_event_lock, panel_write_order):
+    for change in (bokeh_defaults, panel_early_changes, panel_event_lock, panel_write_order):
         change.apply()

@@ -33,7 +33,7 @@ def test_a_page_starts_works_and_the_log_says_what_was_left_out(newer):
     loop.run(run())
     lines = [line for line in newer.log.read_text().splitlines() if "left out" in line]
     names = [line.partition("left out ")[2].partition(":")[0] for line in lines if "is left out" not in line]
-    made = ["panel_event_lock", "panel_write_order", "bokeh_server", "kernel_cache"]
+    made = ["bokeh_defaults", "panel_event_lock", "panel_write_order", "bokeh_server", "kernel_cache"]
     assert sorted(names) == sorted([*made, *CHANGES]), "and nothing of what is mended in a version before"
     for library in ("bokeh", "panel"):
         assert newer.log.read_text().count(f"{library} 99.0 is not one of the known versions") == 1

@@ -38,9 +38,9 @@ def interrupting() -> Iterator[Callable[[], bool]]:
     """Raise KeyboardInterrupt in the main thread at the first of these signals, as at Ctrl-C; yield a
     function that returns whether one came.
 
-    The signal is sent once more, a little later, where an exception would do harm or get lost: llvmlite frees
-    memory twice if it is interrupted between freeing and noting so, and Python drops what a finalizer or a
-    callback of a weak reference raises.
+    The signal is sent again, a little later, if an exception would do harm or get lost. llvmlite frees memory
+    twice if it is interrupted between freeing and noting so. Python drops exceptions of finalizers and of
+    callbacks of weak references.
     """
     before, raised = sys.unraisablehook, False
 

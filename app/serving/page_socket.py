@@ -71,7 +71,11 @@ class BoundedReceiver:
 
 
 class PageSocket(WSHandler):
-    """The connection of a page to its browser."""
+    """The connection of a page to its browser.
+
+    It is closed if the browser leaves ``MOST_UNREAD`` bytes unread, or does not read what it is sent in
+    ``SECONDS``, plus one for each ``BYTES_A_SECOND`` that wait.
+    """
 
     #: Bytes that wait for the browser, and whether anything has been written in this turn of the loop.
     unread, writing = 0, False

@@ -231,9 +231,12 @@ class View(Cell):
         return [ShownTable(self.title, table.heads, table.rows) for table in found if table.rows]
 
     def to_holoviews(self) -> hv.Overlay | hv.Table | hv.Layout:
-        """Return plots and tables as HoloViews draws them, at this moment: one, or a layout of several.
+        """Return plots and tables as HoloViews' elements: one, or a layout of several.
 
-        >>> hv.DynamicMap(lambda data: view.to_holoviews(), streams=[hv.streams.Pipe()])  # live, if slowly
+        An update of six live runs takes 75 ms, compared to 2.2 ms as the page streams it to plain Bokeh. A
+        new drawing of eight curves takes 0.57 s (0.2 ms), of the plane 0.37 s (17 ms).
+
+        >>> hv.DynamicMap(lambda data: view.to_holoviews(), streams=[hv.streams.Pipe()])
 
         Raises
         ------

@@ -118,7 +118,7 @@ class RunExecutor(Interrupts):
                 show(f"{run.label}: iteration {n}, f = {f:.9g}", None)
 
     def conclude(self, run: solvers.Run) -> None:
-        """Report how a run has ended, after its result. Raises Interrupted if a signal asked for the end."""
+        """Report the end of a run after its result. Raises Interrupted if a signal asked for the end."""
         f_star, known = run.stopping.f_star, self._known
         if f_star is not None and any(solvers.undercuts(f, f_star) for f in run.trace.objective):
             if known.solver is not None:

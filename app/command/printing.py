@@ -80,7 +80,7 @@ def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False
 
 
 def _shortened(text: str, width: int) -> str:
-    """Return a text of this many letters, with … for what is cut off."""
+    """Return a text of at most this many characters, ending in … if it was cut."""
     return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"
 
 
@@ -134,7 +134,7 @@ def show_results(
 
 
 def _median(label: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the median of each number of some results, of those that have it; how often each status is."""
+    """Return the medians of the numbers of some results, of those known, and the count of each status."""
     found = dict(rows[0])
     for name in found:
         known = [row[name] for row in rows if isinstance(row[name], int | float)]
@@ -154,8 +154,8 @@ def _gap(objective: float | None, f_star: float | None) -> float | None:
 
 
 def show_cells(records: Sequence[dict[str, Any]]) -> None:
-    """Print what came out of a sweep, one line a cell. Gaps are to f* where it was solved for, else to the
-    best objective of the sweep."""
+    """Print the results of a sweep, one line per cell. Gaps are to f* if it was solved for, else to the best
+    objective of the sweep."""
     from ..sweep.results import f_stars, gap_of
 
     cells = [record for record in records if record["type"] == "cell"]

@@ -14,7 +14,7 @@ BAR_SECONDS = 0.1
 
 
 class ProgressBar:
-    """Shows on standard error what is under way; ``moving=False`` leaves the moving line out."""
+    """Progress on standard error; with ``moving=False`` only finished steps."""
 
     def __init__(self, *, moving: bool = True) -> None:
         from rich.console import Console

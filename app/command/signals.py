@@ -19,7 +19,7 @@ ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if h
 def handled_by(handler: Callable[..., None]) -> Iterator[None]:
     """Call ``handler`` for the signals that ask for an end, if this is the main thread.
 
-    A closed terminal stays ignored where it is, as below nohup.
+    SIGHUP stays ignored if it is, as under nohup.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -117,9 +117,10 @@ def publish(*args: object, **kwargs: object) -> None:
 
 
 def extension() -> None:
-    """Load what the plots of later cells need, from the installed packages, into the output of this cell.
+    """Load the scripts for the plots of later cells from the installed packages into the output of this cell.
 
-    It takes the place of ``pn.extension()``, which needs a network, and does nothing outside a notebook."""
+    It replaces ``pn.extension()``, which needs a network, and does nothing outside a notebook.
+    """
     before_shown(without_network)
     modules = [panel_notebook, sys.modules.get("holoviews.plotting.renderer")]
     loaders = [(module, module.load_notebook) for module in modules if module is not None]
@@ -140,7 +141,7 @@ def extension() -> None:
 
 
 class Cell(Viewer):
-    """Base of what a notebook cell shows without a network; it says what is missing until it is drawn."""
+    """Base of displays of a notebook cell that work offline; a message shows what is missing until then."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         if not loaded():

@@ -1,4 +1,4 @@
-"""Race of rules: what each run's rule of the working set keeps, what it costs, and where it was wrong."""
+"""Comparison of working-set rules: members, cost, and wrong guesses."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ class Gap(Convergence):
 
 
 class RuleRace(Plots):
-    """Four plots of all runs over time or iterations, to compare the rules for their working sets.
+    """Four plots of all runs over time or iterations, to compare their working-set rules.
 
-    They show the size of the working set, the cost of the tests, the number of wrong guesses, and how far f
-    is from f*. Solvers that work on all weights are drawn together with those that have a rule.
+    They show the size of the working set, the cost of the tests, the number of wrong guesses, and the
+    distance of f from f*. Solvers that work on all weights are included.
     """
 
     id = "rules"

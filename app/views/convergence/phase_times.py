@@ -1,4 +1,4 @@
-"""Where the time of a run goes: a bar a run, made of its phases, or of its epochs."""
+"""Time per phase: a bar for each run, divided by phases or epochs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "itera
 
 
 class PhaseTimes(View):
-    """CPU seconds of every run, divided by the phase that the record names; of runs in a single phase by
-    epoch. An iterate's time is what has passed since the one before. Parts stand in the order in which they
-    came, or are added up; the table has the sums."""
+    """CPU seconds of every run by the phase in its record; by epoch if there is a single phase.
+
+    An iterate counts the time since the previous one. Parts are drawn in order or added up; the table shows
+    the sums.
+    """
 
     id = "phases"
     title = "Phases"
@@ -93,8 +95,8 @@ class PhaseTimes(View):
 
 
 def parts(rows: Records) -> pd.DataFrame:
-    """Divide a run at each change of its phase, or of its epoch where it has no two phases: what each part is
-    called, its CPU seconds and its iterations."""
+    """Divide a run at each change of phase, or of epoch if it has a single phase; return name, CPU seconds
+    and iterations of each part."""
     phases, epochs = spans(rows), rows["epoch"]
     if len({span.phase for span in phases}) > 1:
         names = np.full(len(epochs), NO_PHASES[1], dtype=object)

@@ -96,7 +96,7 @@ def penalties(problem: Problem, values: np.ndarray) -> np.ndarray:
 
 
 def subgradients(problem: Problem, w: np.ndarray) -> np.ndarray:
-    """Return the extreme points of ∂f(w), (k, 2), where the penalty has no kinks; else none."""
+    """Return the extreme points of ∂f(w), (k, 2), if the penalty has no kinks; else none."""
     if not problem.penalty.smooth:
         return np.zeros((0, 2))
     active, gradients = problem.loss.active(w)
@@ -140,7 +140,7 @@ def _joined(lines: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """Find where two pieces cross and no third is above them; the axes too, where the penalty has kinks."""
+    """Return the curves on which two pieces cross below no third; also the axes, if the penalty has kinks."""
     highest = pieces.argmax(axis=0)
     beside = [(highest[1:], highest[:-1]), (highest[:, 1:], highest[:, :-1])]
     found = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in beside])
@@ -158,7 +158,7 @@ def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -
 
 
 def _on_top(problem: Problem, one: int, other: int, line: np.ndarray) -> np.ndarray:
-    """Cut a line (2, n), on which two pieces cross, where a third is above them."""
+    """Cut a line (2, n), on which two pieces cross, to the parts on which no third is above them."""
     steps = np.arange((line.shape[1] - 1) * FINER + 1)
     points = np.stack([np.interp(steps / FINER, np.arange(line.shape[1]), along) for along in line])
     here = heights(problem, *points)

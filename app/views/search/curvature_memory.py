@@ -52,8 +52,10 @@ class Scaling(RunPlot):
 
 
 class Bytes(RunPlot):
-    """Memory that Q takes, or S and Y where there is no Q, 2 columns a pair: its rows are the working set;
-    the thin line is what it would take with a row for every weight."""
+    """Memory of Q, or of S and Y without Q, with 2 columns per pair and a row per weight of the working set.
+
+    The thin line is the memory with a row for every weight.
+    """
 
     id = "memory-bytes"
     title = "Size of the pairs"

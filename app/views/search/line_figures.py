@@ -99,7 +99,7 @@ class LineFigures:
 
 
 def legend(shown: set[str]) -> str:
-    """Return what the marks mean, as HTML."""
+    """Return the legend of the marks as HTML."""
     return ui.mark_legend(
         (mark.glyph, mark.color, mark.words) for key, mark in LEGEND_MARKS.items() if key in shown
     )

@@ -175,7 +175,7 @@ class LineSearch(ProbeView):
         return self.chosen, iteration, self.zoomed, self.models, *knobs
 
     def _look(self) -> None:
-        """Start to compute what the figure shows, unless it is drawn already or a computation is running."""
+        """Start to compute the figure, unless it is drawn already or a computation is running."""
         found = self.seen()
         if self._busy or found is None or self._why_no_line(found[1]):
             return
@@ -362,7 +362,7 @@ def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
 
 
 def accepted_steps(looked: LineAnalysis) -> str:
-    """Return the sentence on the steps that the rules accept, and after how many trials."""
+    """Return the sentence on the steps that the rules accept, and the number of trials."""
     number, armijo, wolfe = ui.number, looked.armijo, looked.wolfe
     if looked.by_armijo is None:
         slope = f": its slope is {number(looked.study.slope(0.0))}" if looked.study.has_slopes else ""
@@ -387,7 +387,7 @@ def accepted_steps(looked: LineAnalysis) -> str:
 
 
 def _landed(t: float, lo: float, hi: float) -> str:
-    """Return in words where in its target segment an exact search ended."""
+    """Describe the place in its target segment at which an exact search ended."""
     if t in (lo, hi) and t > 0.0:
         return "on a breakpoint"
     if math.isinf(hi):

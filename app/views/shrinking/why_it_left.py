@@ -36,11 +36,12 @@ TYPED = """.MuiInputAdornment-root { display: none !important; }
 
 
 class Words:
-    """Labels for the inequality of a test that a probe saw.
+    """Labels for the inequality of an observed test.
 
-    ``size`` is the size of a gradient, and ``l1`` the most of it at which zero is optimal, in the penalty's
-    own symbol. ``bound`` is the rule's bound, and ``axis`` its label on an axis. ``farthest`` is how far from
-    zero a gradient in the ball around the dual's optimum may be. ``guesses`` is true if there may be a bound.
+    ``size`` is the size of a gradient, and ``l1`` the largest at which zero is optimal, in the penalty's own
+    symbol. ``bound`` is the rule's bound, and ``axis`` its label on an axis. ``farthest`` is the largest
+    distance from zero of a gradient in the ball around the dual optimum. ``guesses`` is true if there may be
+    a bound.
     """
 
     def __init__(self, trace: Trace, seen: Seen) -> None:
@@ -53,7 +54,7 @@ class Words:
         self.guesses = bool(by) or float(seen["bound"]) > -np.inf
 
     def label(self, *lines: str) -> str:
-        """Return what the vertical axis says of these lines."""
+        """Return the label of the vertical axis for these lines."""
         return "  ·  ".join(DISTANCE_LINES[name][0].format(said=self) for name in lines)
 
 
@@ -131,9 +132,12 @@ class WhyLeft(ProbeView):
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
-    """Return the tests of one weight over iterations, by the names in ``COURSE``: |g| (nan where it was not
-    tested), bound, strength of ‖w‖₁, |x_jᵀθ|, r‖x_j‖ and their sum (nan without a ball); whether it was in
-    the working set afterwards, and whether it was proved to be zero by then."""
+    """Return the tests of one weight over iterations, by the names in ``COURSE``.
+
+    They are |g| (nan if untested), bound, strength of ‖w‖₁, and |x_jᵀθ|, r‖x_j‖ and their sum (nan without a
+    ball). Two flags follow: whether it was in the working set afterwards, and whether it was proved to be
+    zero by then.
+    """
     course: list[tuple[float, ...]] = []
     # read while the run goes on: an entry of the first may be missing in the second, which was read later
     tested, active = trace.probes.entries(SHRINKING.name), dict(trace.probes.entries(ACTIVE.name))
@@ -155,7 +159,7 @@ def _has(seen: Seen, name: str, weight: int) -> int:
 
 
 def _of(seen: Seen, name: str, weight: int) -> float:
-    """Return a number of a weight, or of its row, in a test, nan where it was not tested or not kept."""
+    """Return a number of a weight, or of its row, in a test; nan if it was not tested or kept."""
     block = weight // int(seen.get("width", 1))
     for members, kept in (("members", name), ("stayed", f"stayed_{name}")):
         place = np.searchsorted(seen[members], block)

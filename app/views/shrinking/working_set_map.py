@@ -54,10 +54,9 @@ SORT_GROWTH, EARLY_SORT_GROWTH = 2.0, 1.25
 class MapLayout:
     """One picture of a run, with room for as many iterations again.
 
-    Its lines are sorted and painted as the entries of the probe are when it is made. ``shown`` are its
-    weights in their order. A line has those between two ``edges``, and ``counts`` has the number of weights
-    that the lines below each edge stand for. A column of the ``image``, and of the ``band`` of the
-    ``others``, stands for ``width`` iterations.
+    Lines are sorted and coloured by the entries of the probe at its creation. ``shown`` are its weights in
+    order, and a line has those between two ``edges``. ``counts`` is the number of weights below each edge. A
+    column of the ``image``, and of the ``band`` of the ``others``, spans ``width`` iterations.
     """
 
     def __init__(self, trace: Trace, entries: list[int]) -> None:
@@ -118,8 +117,10 @@ class MapLayout:
         return names
 
     def weight_at(self, trace: Trace, line: int, iteration: int) -> int:
-        """Return a weight of a line that is at an iteration what the line is painted as, if any; of these,
-        one that is in every sample of which any of them is."""
+        """Return a weight of a line, if possible one that has the line's colour at an iteration.
+
+        Of several, return the one that random samples choose first.
+        """
         members = self.shown[self.edges[line] : self.edges[line + 1]]
         code = self.image[line, min(iteration // self.width, self.image.shape[1] - 1)]
         alike = members[states(trace, iteration, members) == code]
@@ -146,20 +147,21 @@ class MapLayout:
 
 
 class WorkingSetMap(ProbeView):
-    """One column an iteration, one line a weight or a group of weights, coloured by what it is.
+    """A map of the working set: a column per iteration, a line per weight or group, coloured by its state.
 
-    If there are more weights than lines, those at the bottom have a line each. Above them the number of
-    weights that share a line grows the earlier they left: so many leave at once, and so few stay.
+    If there are more weights than lines, those at the bottom have a line each. Above them, groups grow with
+    the earliness of leaving: many weights leave early, few stay.
 
-    It has the weights that were picked for the working set after iteration 1 (or are not zero, while the
-    working set is all weights); all others are one thin band below, with their number. Lines are ordered by
-    when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
-    and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
-    What left by a proof has a colour of its own, and the guesses that were wrong are counted. What the
-    variables are, weights or others, the set says. Below the pointer it says which one that is, and when it
-    left and came back, as the browser finds it in the picture. A click puts the cursor on the iteration and
-    gives ``pick`` a weight of that line, of the picture that was clicked: there may be a newer one by the
-    time the click arrives.
+    It has the weights that were selected after iteration 1, or are not zero while the working set is full.
+    All others are one thin band below, with their number. Lines are sorted by the first leaving of their
+    weights, those that never left at the bottom. They are sorted anew as the run grows and when it ends. A
+    group has the colour of most of its members, but that of a returned one if it has any.
+
+    Weights that left by a proof have a colour of their own, and wrong guesses are counted. The working set
+    names the variables. The tooltip shows a weight with the iterations at which it left and returned, which
+    the browser finds in the picture. A click moves the cursor to the iteration, and passes to ``pick`` a
+    weight of that line. The weight is taken from the clicked picture, since a newer one may exist when the
+    click arrives.
     """
 
     id = "working-set"
@@ -240,8 +242,8 @@ class WorkingSetMap(ProbeView):
         self._say(trace)
 
     def _say(self, trace: Trace) -> None:
-        """Show how many weights were used, and what the colours mean. If guesses were made, show also how
-        many have turned out wrong up to the cursor."""
+        """Show the number of weights used and the legend; after guesses also the number of wrong ones up to
+        the cursor."""
         rows = trace.since(None)[0]
         until = rows["iteration"] <= self.cursor.iteration
         count = int(returns({name: rows[name][until] for name in ("returned", "events")}).sum())
@@ -298,10 +300,10 @@ class WorkingSetMap(ProbeView):
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
-    """Order weights, of which ``codes`` has a row an iterate, from those that never left to those that left
-    first.
+    """Return the order of weights from those that never left to those that left first.
 
-    Ties are ordered by how long the weights stayed, then by how long they were not zero.
+    ``codes`` has a row per iterate. Ties are ordered by how long the weights stayed, then by how long they
+    were not zero.
     """
     inside = ~np.isin(codes, OUTSIDE_STATES)
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
@@ -310,7 +312,7 @@ def _by_exit(codes: np.ndarray) -> np.ndarray:
 
 
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return one code a group of neighbours: that of most of those that were observed."""
+    """Return one code per group of neighbours: the most frequent of those observed."""
     counts = np.stack(
         [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(STATE_COLORS))]
     )
@@ -336,8 +338,11 @@ def edges_of(count: int) -> np.ndarray:
 
 
 def _ticks(counts: np.ndarray) -> dict[float, int]:
-    """Choose round numbers of weights and the lines where they stand, the largest first, some way from each
-    other; ``counts`` are the weights below each edge of a line."""
+    """Choose round numbers of weights and the lines at which they stand, the largest first, with a minimum
+    distance.
+
+    ``counts`` are the weights below each edge of a line.
+    """
     if not counts[-1]:
         return {}
     powers = 10 ** np.arange(int(np.log10(counts[-1])) + 1)

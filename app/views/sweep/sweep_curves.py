@@ -18,11 +18,10 @@ Curves = Mapping[str, Iterable[tuple[float | None, float | None]]]
 
 
 class SolverCurves(View):
-    """One figure: lines with a point for each run, a part of a sweep's view.
+    """One figure of a sweep: lines with a point per run.
 
-    ``name`` is its id and that of the figure, ``missing`` says why there is nothing yet, and ``axes`` are
-    those of :func:`solverscope.app.ui.plot`. Without anything
-    to draw there are no axes: a logarithmic one has nothing to begin at.
+    ``name`` is the id of the view and the figure, ``missing`` the reason for an empty one. ``axes`` are those
+    of :func:`solverscope.app.ui.plot`. An empty figure has no axes, since a logarithmic one has no range.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class ChoiceCurves(SolverCurves):
         self.figure.scatter("x", "y", source=self.squares, marker="square", **open_mark)
 
     def put_choices(self, names: Sequence[str], chosen: Mapping[str, Chosen]) -> None:
-        """Show what was chosen for each solver, in the colour of its place among ``names``."""
+        """Show the choice for each solver, in the colour of its place among ``names``."""
         self._chosen = chosen
         over = {name: chosen[name].over if name in chosen else () for name in names}
         self.put({name: [(lam, mean) for lam, mean, _ in entries] for name, entries in over.items()})

@@ -1,5 +1,5 @@
-"""The pictures of trajectories: β over iterations, how many weights a cluster has, and how far apart they
-are."""
+"""The pictures of trajectories: β over iterations, sizes of clusters, and distances within and between
+them."""
 
 from __future__ import annotations
 
@@ -85,8 +85,10 @@ class Figures:
         return plot
 
     def show_phases(self, phases: Sequence[tuple[int, int, str]]) -> None:
-        """Shade phases, each with its start, its end and its name, of which each has a shade of its own, the
-        first none; where there are several, write the names of those that are wide enough."""
+        """Shade phases, given by start, end and name; each name has a shade, the first none.
+
+        With several names, those of wide phases are written.
+        """
         names = dict.fromkeys(name for _, _, name in phases)
         shades = {name: PHASE_ALPHAS[k % len(PHASE_ALPHAS)] for k, name in enumerate(names)}
         shaded = [(start, end, shades[name]) for start, end, name in phases if shades[name]]

@@ -47,11 +47,11 @@ NO_LINE_POINTS = points(np.empty((0, 0)), np.empty(0), [])
 
 
 class Lines:
-    """The trajectories of a history, by their colours. What is new of a run is a piece of each trajectory: it
-    alone is sent, and looked through by the browser; now and then, when the pieces have grown many, the whole
-    is sent.
+    """The trajectories of a history by their colours.
 
-    A source has the columns "x" (iteration), "y" (β) and "of", the column of the history; nan ends a piece.
+    New iterates are sent as a piece of each trajectory, and the browser searches these alone. Once there are
+    many pieces, the whole is sent. A source has the columns "x" (iteration), "y" (β) and "of", the column of
+    the history; nan ends a piece.
     """
 
     def __init__(self, plot: figure) -> None:

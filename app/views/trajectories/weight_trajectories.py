@@ -1,4 +1,4 @@
-"""How weights move: hundreds of trajectories, in the colours of the clusters they move in."""
+"""Weight trajectories: hundreds of them, coloured by cluster."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ CLICK_SHARE = 0.03
 
 
 class Trajectories(ProbeView):
-    """β of up to hundreds of weights of the run under the cursor, over its iterations, in the colours of
-    clusters at the cursor: the solver's own where it has any, else clusters found here, which any solver's
-    weights have. Eight clusters have a colour, the rest is grey; a cross marks where a weight went over to
-    another cluster. Weights of different outputs are clustered apart, and drawn one output at a time.
+    """β of up to hundreds of weights of the run under the cursor, over its iterations, coloured by cluster.
 
-    Next to it are the sizes of the clusters. Over time it shows how far weights are from the mean of their
-    cluster, and these means from each other. A click on a line or a bar isolates that cluster, a second one
-    shows all again; a click away from the lines moves the cursor.
+    Clusters at the cursor are the solver's own, else they are computed here, for any solver. Eight clusters
+    have a colour, the others are grey. A cross marks a weight that changes its cluster. Outputs are clustered
+    separately, and drawn one at a time.
+
+    Next to it are the sizes of the clusters. Over time it shows the distances of weights from the mean of
+    their cluster, and of these means from each other. A click on a line or a bar isolates that cluster, a
+    second one shows all again. A click away from the lines moves the cursor.
     """
 
     id = "trajectories"

@@ -34,8 +34,11 @@ LEAST_GAP = 1e-13
 
 
 class IterateReporter:
-    """Callback to which a program reports its iterates, in its process. Their seconds are those since the one
-    before was requested, or between ``begin`` and ``end`` if the program calls them."""
+    """Callback to which a program reports its iterates, in its process.
+
+    Their seconds are those since the one before was requested. A program that also reads data or stores a
+    model sets the clocks to the work alone by ``begin`` and ``end``, as ``crfsuite`` does.
+    """
 
     def __init__(self, answers: IO[bytes], orders: SimpleQueue[Frame]) -> None:
         self._answers, self._orders = answers, orders

@@ -1,8 +1,10 @@
-"""Wapiti's training algorithms for linear chains, by the program that the environment names.
+"""Wapiti's training algorithms for linear chains, by the program that ``SOLVERSCOPE_WAPITI`` names: another
+wapiti scans web pages.
 
 Wapiti minimizes Σ_i L_i + ρ₁‖w‖₁ + ½ρ₂‖w‖²: our f is s times that with ρ₁ = a/s and ρ₂ = b/s. The strengths
 of ‖w‖₁ and ½‖w‖² are a and b, and s is that of the sum or the mean. Its features are our weights one to one:
-an observation is there or not, so that X must be a matrix of ones.
+an observation is there or not, so that X must be a matrix of ones. Reading data, listing features and writing
+models are off the clock.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class LazyNames(Sequence):
 
     @classmethod
     def numbered(cls, count: int, prefix: str = "x", first: int = 1) -> LazyNames:
-        """prefix1, prefix2, ..."""
+        """Return prefix1, prefix2, ..."""
         return cls(count, lambda i: f"{prefix}{i + first}")
 
     @classmethod

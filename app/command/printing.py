@@ -98,7 +98,7 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def show_choices(records: Sequence[dict[str, Any]]) -> None:
-    """Print the λ that were chosen, one line each."""
+    """Print the chosen λ, one line each."""
     chosen = [record for record in records if record["type"] == "choice"]
     if chosen:
         rows = [one | {"data": _data(one), "settings": _pairs(one["settings"]) or None} for one in chosen]

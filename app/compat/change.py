@@ -184,7 +184,7 @@ def _read(path: Path) -> str:
 
 
 def forget() -> None:
-    """Look at the libraries anew at the next question: for tests, which change them."""
+    """Forget what is known of the libraries: for tests, which change them."""
     _fits.cache_clear()
     _installed.cache_clear()
     _read.cache_clear()

@@ -97,8 +97,10 @@ def apply() -> None:
 def _queue(
     document: Document, connections: Iterable[ServerConnection], events: list[DocumentPatchedEvent]
 ) -> None:
-    """Put one message with these events behind what Bokeh has prepared. RuntimeError without the lock: Panel
-    then tries again with it."""
+    """Queue one message with these events after those that Bokeh has prepared.
+
+    Raises RuntimeError without the lock: Panel then tries again with it.
+    """
     writes = document.session_context.session._pending_writes
     if writes is None:
         raise RuntimeError("the document is not locked")

@@ -34,7 +34,8 @@ class LoopHost(Protocol):
     """The page behind an endpoint."""
 
     def admit(self) -> int:
-        """Return the number of weights of its problem; raise ValueError, one sentence, if none is taken."""
+        """Return the number of weights of its problem; raise ValueError, one sentence, if it admits no
+        loop."""
         ...
 
     def start_run(self, connection: LoopConnection) -> None:
@@ -63,7 +64,7 @@ class Endpoint:
         _endpoints.append(self)
 
     def close(self) -> None:
-        """Admit nobody from now on."""
+        """Stop admitting loops."""
         if self in _endpoints:
             _endpoints.remove(self)
 

@@ -21,7 +21,7 @@ DIALS = {"next-run": False, "live": True}
 
 
 class PageWithControls(Protocol):
-    """A page with the controls that determine its appearance."""
+    """The interface of the page to the controls of its appearance."""
 
     convergence: Convergence
     tab_bar: TabBar

@@ -60,8 +60,11 @@ TITLE = "Solverscope"
 
 
 class Page:
-    """Everything one visitor sees. ``query`` is the address they came with, ``history`` where their runs are
-    kept, in memory without one, and ``rights`` what they may reach."""
+    """The page of one visitor.
+
+    ``query`` are the arguments of its address. ``history`` is the archive of its runs, by default in memory,
+    and ``rights`` limit what it may reach.
+    """
 
     def __init__(
         self,
@@ -300,7 +303,7 @@ class Page:
         self._changed()
 
     def _turn_lam(self) -> None:
-        """Continue runs under way at the chosen λ, if it is live."""
+        """Continue the active runs at the chosen λ, if it is live."""
         lam = self.problem.setting.lam
         if not (self.problem.live.value and self.session.racing and self._running) or self.problem.obstacle:
             return

@@ -75,8 +75,11 @@ class StoryCard(Component):
 
 
 class StoryPart(Component):
-    """The question, or the steps of the guide, in the place where a phone shows them: the card covers Run
-    there, and what a step points at. Wider pages show nothing of it."""
+    """The question, or the steps of the guide, in the layout for phones, whose card covers what they refer
+    to.
+
+    Wider pages do not show it.
+    """
 
     part = param.Selector(default="ask", objects=["ask", "steps"], constant=True, doc="what is shown")
     text = param.Dict(default={}, doc="as of the card")

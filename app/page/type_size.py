@@ -29,5 +29,5 @@ class TypeSize(Component):
 
     @property
     def larger(self) -> float:
-        """Return how much larger type is than ordinary."""
+        """Return the factor by which type is enlarged."""
         return 1.0 if self.view == NORMAL_VIEW else LARGER

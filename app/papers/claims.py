@@ -46,7 +46,7 @@ Finding = tuple[bool | str | None, str]
 
 
 class Test(Protocol):
-    """One word of the vocabulary."""
+    """A test of the vocabulary, such as :class:`Less`."""
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         """Yield what each problem that has the runs says."""

@@ -219,7 +219,7 @@ def _gap(gap: Interval | None) -> str:
 
 
 def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
-    """Return a section with a figure for each problem, or each data set, of which there is something."""
+    """Return a section with a figure for each problem, or each data set, that has data to draw."""
     labels = list(dict.fromkeys(label for case in found for label in case.runs))
     first = first_seeds(found)
     groups = by_data(first).items() if drawing.points else [(case.name, [case]) for case in first]
@@ -234,7 +234,8 @@ def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
 
 
 def groups_of_weights(found: Sequence[Case]) -> list[Section]:
-    """Return a section for each run whose weights were looked at: their lines, and their clusters."""
+    """Return a section for each run with groups of weights: a plot of their values, and a table of their
+    clusters."""
     sections = []
     for case in found:
         for label, run in case.runs.items():

@@ -69,7 +69,7 @@ class PoolShare:
         return worker
 
     def take(self, workers: Iterable[PoolWorker]) -> None:
-        """Take over workers of other shares of the pool."""
+        """Move workers from other shares of the pool to this one."""
         with self.pool.lock:
             for worker in workers:
                 if worker in worker.share.workers:
@@ -149,7 +149,7 @@ class PoolWorker:
 
     @property
     def paused(self) -> bool:
-        """Return whether it is held, with no step left to do."""
+        """Return whether it is paused, with no single step left to do."""
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
 
     @property
@@ -300,7 +300,7 @@ class RunPool:
 
     @property
     def workers(self) -> list[PoolWorker]:
-        """Return all workers that are alive."""
+        """Return all live workers."""
         with self.lock:
             return [worker for share in self.shares for worker in share.workers]
 

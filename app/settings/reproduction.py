@@ -66,7 +66,7 @@ def experiments(trace: Trace) -> list[Experiment]:
 
 
 def _entrant(label: str, solver: Solver) -> Entrant:
-    """Return who runs, under a label that can be read again."""
+    """Return the entrant of a run, with a label that can be parsed."""
     return Entrant.of("".join("-" if letter in ",=@" else letter for letter in label), solver)
 
 
@@ -137,7 +137,7 @@ def _recipe(problem: Mapping[str, Any]) -> Recipe:
 
 
 def _needed(traces: Sequence[Trace]) -> list[str]:
-    """Say, in a comment each, which files of a user's own have to be there, and what plug-ins register."""
+    """Return comments that list the user's own files that must exist, and the registrations of plug-ins."""
     said = []
     for trace in traces:
         info, problem = trace.info, trace.info.problem

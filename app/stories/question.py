@@ -142,8 +142,7 @@ class StoryQuestion:
 
 
 def _median(values: Sequence[float | None]) -> float | None:
-    """Return the middle one, the lower of two; None where those that are None, larger than all others, have
-    it."""
+    """Return the median, the lower of two middle values; None counts as larger than all numbers."""
     known, middle = sorted(value for value in values if value is not None), (len(values) - 1) // 2
     return known[middle] if middle < len(known) else None
 

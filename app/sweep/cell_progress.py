@@ -60,7 +60,7 @@ class CellProgress:
 
     @property
     def alive(self) -> bool:
-        """Return whether it may still change."""
+        """Return whether its state may still change."""
         return self.state not in FINAL_CELL_STATES
 
     @property

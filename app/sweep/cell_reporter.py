@@ -107,7 +107,7 @@ class CellReporter:
             return self._command  # a busy scheduler is asked again
 
     def _send(self) -> None:
-        """Send what is new, from one thread at a time."""
+        """Send new rows of the trace, from one thread at a time."""
         trace = self._trace
         message: dict[str, Any] = {"cell": self._cell, "attempt": self.attempt}
         state = "loading" if trace is None else "paused" if self._held else trace.status

@@ -265,7 +265,7 @@ def _in_words(error: Exception) -> str:
 
 
 def counts(cells: Mapping[str, CellProgress]) -> dict[str, int]:
-    """Count the cells in each state, in the order of a cell's life."""
+    """Count the cells in each state, in the order of the states."""
     order = ("waiting", "loading", "compiling", "running", "paused", "finished", "stopped", "failed")
     found = [watched.state for watched in cells.values()]
     return {state: found.count(state) for state in order if state in found}

@@ -67,7 +67,7 @@ def _aligned(value: float | None, decimals: int | None) -> str:
 
 
 def _written(text: str, *, short: bool = False) -> str:
-    """Write the digits of a number as the page does; ``short``: without the zeros that end a fraction."""
+    """Format the digits of a number; ``short`` drops trailing zeros of the fraction."""
     mantissa, e, exponent = text.partition("e")
     if short and "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")

@@ -95,7 +95,8 @@ def _first_broken(classes: np.ndarray) -> float:
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:
-    """0/1 matrix (n, n_labels) int8: row i has codes[offsets[i] : offsets[i + 1]] but for negative ones."""
+    """Return the 0/1 matrix (n, n_labels), int8, of codes[offsets[i] : offsets[i + 1]] in row i, without
+    negative ones."""
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     known = codes >= 0
     ones = np.ones(int(known.sum()), np.int8)

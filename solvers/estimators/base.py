@@ -165,6 +165,6 @@ def sound_rows(X: Any) -> Any:
 
 
 def check_numbers(X: Any) -> None:
-    """Raise ValueError, one sentence, where scikit-learn has turned into numbers what is none."""
+    """Raise ValueError, one sentence, if scikit-learn has converted other values to numbers."""
     if reason := why_no_numbers(X):
         raise ValueError(f"X is no matrix of numbers: {reason}")

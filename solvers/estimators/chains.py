@@ -133,7 +133,7 @@ class ChainCRF(Estimator):
         return [tokens[lo:hi] for lo, hi in pairwise(offsets)]
 
     def _predicted(self, X: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels of all tokens, and where each sequence begins and the last one ends."""
+        """Return the predicted labels of all tokens, and the offsets of the sequences, (n_sequences + 1,)."""
         Z, offsets = self._scores_of(X)
         codes = np.empty(len(Z), dtype=np.int64)
         crf.viterbi(Z, self.transitions_, offsets, codes)

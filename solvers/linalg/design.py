@@ -137,7 +137,8 @@ class Design:
         return design
 
     def attached(self, pulse: Callable[[], None]) -> Self:
-        """Return a shallow copy with its own pulse, count of entries touched and account of the derived."""
+        """Return a shallow copy with its own pulse, count of touched entries, and record of derived
+        arrays."""
         other = copy.copy(self)
         other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
         return other

@@ -197,8 +197,8 @@ class Penalty(Declared):
         return self._holding(factors=None).lam_max(g[penalised] / self.factors[penalised])
 
     def unit_norm(self, width: int) -> float | None:
-        """Return by how much :meth:`dual_norm` may grow if each entry of a gradient in rows of ``width``
-        grows by 1."""
+        """Return the most that :meth:`dual_norm` grows if each entry of a gradient in rows of ``width`` grows
+        by 1."""
         one = self._holding(factors=None).lam_max(np.ones(width))
         if one is None or self.factors is None:
             return one

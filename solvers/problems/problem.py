@@ -272,8 +272,10 @@ class Problem(Objective):
         return other
 
     def tiny(self) -> Problem:
-        """Make a problem of the first few instances, with the same data types: enough to compile every
-        kernel, while a solver that finds nothing to do would end before it needs them."""
+        """Make a problem of the first few instances, with the same data types.
+
+        It is just large enough for a solver to call all its kernels before it converges.
+        """
         loss, rows = self.loss.first(TINY_INSTANCES, int(self.design.edges[1]))
         design = self.design.head(rows)
         same = {"start": self.start, "factors": self.factors, "intercept": self.intercept}

@@ -139,7 +139,7 @@ class Task:
 
     @lazy
     def X(self) -> np.ndarray | sp.csr_matrix:
-        """Return X, dense where that is no waste. A matrix, not an array: older programs ask for that."""
+        """Return X as a matrix, which older programs ask for; dense if that wastes no memory."""
         values = self.values if self.values.size else np.ones(self.features.size)
         shape = self.n_rows, self.n_features
         narrow = self.starts.astype(np.int32) if self.starts[-1] < 2**31 else self.starts

@@ -98,8 +98,10 @@ class Wapiti(ExternalSolver):
         raise AssertionError
 
     def settings(self, task: Task) -> list[str]:
-        """Return what is on its command line next to the number of iterations; nothing but that and its
-        own tolerance of the gradient ends it."""
+        """Return the options of the command line, but for the number of iterations.
+
+        They leave only that number, and Wapiti's own tolerance of the gradient, to end it.
+        """
         rho1, rho2 = task.l1 / task.scale, task.ridge / task.scale
         given = {"algo": self.algorithm, "rho1": rho1, "rho2": rho2, "histsz": self.memory, "stopeps": 0.0}
         return [word for name, value in given.items() for word in (f"--{name}", str(value))]

@@ -26,8 +26,11 @@ class InvalidRecord(ValueError):
 
 
 class FieldKind(NamedTuple):
-    """The kind of a field's values: ``take`` returns a value, its texts :func:`printable`, and raises
-    ValueError or TypeError for any other; ``words`` says what it takes."""
+    """The kind of a field's values.
+
+    ``take`` converts a value, or raises ValueError or TypeError; texts are made :func:`printable`. ``words``
+    describes the allowed values.
+    """
 
     words: str
     take: Callable[[Any], Any]

@@ -138,8 +138,10 @@ class Trace:
 
     @property
     def problem(self) -> Problem | None:
-        """Return the problem of the run, while another object holds it: a trace keeps no data in memory, and
-        one from a file has never had any."""
+        """Return the problem of the run if another object still holds it, else None.
+
+        A trace keeps no data in memory, and one from a file never had any.
+        """
         return self._problem()
 
     @problem.setter
@@ -447,8 +449,10 @@ _FILE_WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON lines of runs, in the contract's order: before the first run of each problem the line of
-    that problem, with f* where it is known."""
+    """Yield the JSON lines of runs, in the contract's order.
+
+    Before the first run of each problem come the lines of the problem and, if known, of its f*.
+    """
     before = None
     for trace in traces:
         about = trace.info.problem, _reference(trace.info)

@@ -151,5 +151,5 @@ class FollowPage:
                 self.tab_column.pop(0)  # the one that came first
 
     def close(self) -> None:
-        """End it; the lesson goes on."""
+        """Close this page; the lesson continues."""
         self.session.close()

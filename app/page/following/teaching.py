@@ -54,7 +54,7 @@ class Teaching(Component):
                 self.param.update(code="", address="", followers=0)
 
     def update(self) -> None:
-        """Count followers, and their answers."""
+        """Update the counts of followers and of their answers."""
         self.followers = 0 if self.lesson is None else self.lesson.followers
         self.counts = self._page.prediction.counts
 

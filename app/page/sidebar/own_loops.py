@@ -59,7 +59,7 @@ class OwnLoops(Component):
                 self.token = self._endpoint.token
 
     def update(self) -> None:
-        """Disconnect loops whose run is over, and show how many weights a loop has to have."""
+        """Disconnect loops whose run is over, and show the number of weights that a loop must have."""
         problem = self._page.problem.problem
         self.size = 0 if problem is None else problem.size
         for connection, run in list(self._connected.items()):

@@ -19,7 +19,7 @@ from solverscope.solvers import PENALTIES, SOLVERS, parameters, preset_params
 
 @dataclass
 class Entry:
-    """One line of the list."""
+    """One solver of the list."""
 
     id: str
     label: str
@@ -36,7 +36,7 @@ class Entry:
 
 
 class SolverPanel(Component):
-    """Every registered solver once, and copies of it under other labels."""
+    """The list of solvers: each registered one, and copies under other labels."""
 
     entries = param.List(default=[], doc="one dictionary a line")
 

@@ -170,7 +170,7 @@ class RunsPanel:
         return [run for run in self._session.runs if isinstance(run, PastRun)]
 
     def _bring(self, ids: Sequence[int]) -> None:
-        """Show these runs together with the others."""
+        """Load these past runs, and show them next to the page's own."""
         shown = {run.id for run in self._past}
         wanted = [id for id in ids if id not in shown]
         if len(shown) + len(wanted) > MOST_SHOWN:

@@ -64,7 +64,7 @@ class OpenCell(ExternalRun):
         return self._watched.word
 
     def forget(self) -> None:
-        """Leave it as it is: the sweep keeps it."""
+        """Do nothing: the sweep keeps the cell."""
 
 
 class SweepPanel:

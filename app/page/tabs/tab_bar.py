@@ -103,7 +103,7 @@ class TabBar(Viewer):
         self._show()
 
     def _arrange(self) -> bool:
-        """Put all views into groups; tell whether that changes them."""
+        """Assign all views to groups; return whether that changed any."""
         self._folded = self._folded and (not self._own or views.TABS[self.chosen] in self._own)
         groups: dict[str, list[type[View]]] = {STORY: self._own} if self._own else {}
         for view in views.TABS.values():

@@ -30,7 +30,7 @@ def draw_lines(
 
 @dataclass
 class Curve:
-    """One run in one plot."""
+    """The curve of one run in one plot."""
 
     feed: RecordFeed
     renderers: list[GlyphRenderer]
@@ -49,11 +49,11 @@ class Curve:
 
 
 class Curves(dict[tuple[str, str, int], Curve]):
-    """Curves by colour, dash and how many of that look there are before. ``glyphs(source, color, dash)``
-    draws one, from a source with the columns "iteration" and ``names``.
+    """Curves of runs, by colour, dash, and number among those of the same look.
 
-    Curves of removed runs are emptied and kept for the next of their look: to add one to a figure takes the
-    browser much longer than to fill it.
+    ``glyphs(source, color, dash)`` draws one from a source with the columns "iteration" and ``names``. Curves
+    of removed runs are emptied and reused for the next of their look: adding one to a figure takes a browser
+    much longer than filling it.
     """
 
     def __init__(

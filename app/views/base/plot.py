@@ -48,11 +48,13 @@ SHARED = ["x", "x_scale"]
 
 
 class RunPlot(View):
-    """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may draw ``dots`` as
-    well as the line. A plot may share the horizontal axis, its choice and its zoom with another one.
+    """A live plot with one curve per run.
 
-    The figure is made once: another axis is another label and scale, and other columns of the same curves. A
-    hidden plot catches up when it is shown.
+    A subclass defines ``y_label`` and ``values``, and may draw ``dots`` as well as the line. A plot may share
+    the horizontal axis, its choice and its zoom with another one.
+
+    The figure is made once. A change of the axis changes its label, its scale, and the columns of the same
+    curves. A hidden plot is updated when it is shown.
     """
 
     x: str = param.Selector(default="cpu_seconds", objects=list(AXES), doc="field on the horizontal axis")
@@ -280,7 +282,7 @@ class RunPlot(View):
         return np.abs(values - place)
 
     def drawable(self, values: np.ndarray) -> np.ndarray:
-        """Return values as the vertical axis can show them."""
+        """Return values for the vertical axis, nan if it cannot show them."""
         return positive(values) if self.logarithmic else values
 
 
@@ -290,7 +292,7 @@ class Plots(View):
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 
     def plots(self, *kinds: Callable[..., RunPlot], **params: Any) -> list[RunPlot]:
-        """Make plots of these kinds."""
+        """Return new plots of these classes."""
         made = [kind(whole=self, x=self.x, **params) for kind in kinds]
         self.param.watch(lambda event: [plot.param.update(x=event.new) for plot in made], "x")
         return made

@@ -255,7 +255,7 @@ class View(Cell):
         return self.help.get(name)
 
     def show(self, traces: Sequence[Trace]) -> None:
-        """Draw these runs from now on."""
+        """Set the runs to draw, and draw them."""
         self.traces = traces
         self.update()
 

@@ -73,7 +73,7 @@ class Convergence(RunPlot):
         return [(segment.first, *self._reference(trace, segment)) for segment in segments(trace)]
 
     def _alike(self, trace: Trace, segment: Segment) -> list[tuple[Trace, Segment]]:
-        """Return the stretches of all runs that are on the problem of this one."""
+        """Return the segments of all runs that are on the same problem, at the same λ."""
         return [
             (t, s)
             for t in self.traces

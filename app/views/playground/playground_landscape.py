@@ -85,7 +85,7 @@ class Landscape:
 
 
 def heights(problem: Problem, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the values of the pieces of which the loss is the maximum, an array like x and y a piece."""
+    """Return the values of the pieces whose maximum is the loss, (pieces, *x.shape)."""
     points = np.stack([x.ravel(), y.ravel()])
     return problem.scale * problem.loss.heights(points).reshape(-1, *x.shape)
 

@@ -196,7 +196,7 @@ class WorkingSetMap(ProbeView):
         self._body.extend([self._said, self.late_pane(self.figure)])
 
     def _fit(self) -> None:
-        """Set axes that reach to the newest iterate, not to the end of the room, and count weights, not
+        """Set the ranges of the axes: iterations up to the newest iterate, and numbers of weights, not
         lines."""
         extent = self.figure.quad(
             "left", "right", "bottom", "top", source=self._extent, fill_alpha=0.0, line_alpha=0.0

@@ -95,7 +95,7 @@ class Lines:
         self._sent += new + 2
 
     def isolate(self, slot: int | None) -> None:
-        """Make the weights of one colour stand out; None: all as they are."""
+        """Highlight the weights of one colour; None ends that."""
         for k, pair in enumerate(self._drawn):
             alpha = _usual(k) if slot is None else (1.0 if k == slot else FADED_ALPHA)
             for drawn in pair:

@@ -56,7 +56,7 @@ ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
 class Shard:
     """Rows of X and their labels.
 
-    Z, and all arrays computed from it, stay here under a number. Only sums over rows are sent.
+    Z, and all arrays computed from it, are held here by number. Only sums over rows are sent.
     """
 
     def __init__(self, X: Any, loss: BoundLoss, number: int = 0, threads: int = 1) -> None:

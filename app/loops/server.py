@@ -73,7 +73,7 @@ _endpoints: list[Endpoint] = []
 
 
 def find_by_token(token: str) -> Endpoint | None:
-    """Return the endpoint with this token, after a time that tells nothing about the others."""
+    """Return the endpoint with this token, in a time that reveals nothing about the others."""
     given = token.encode()
     found = [one for one in _endpoints if hmac.compare_digest(one.token.encode(), given)]
     return found[0] if found else None
@@ -114,7 +114,7 @@ class LoopConnection:
     # for the page, from any thread
 
     def call_later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Call a function after so many seconds, in the page's thread."""
+        """Call a function after this many seconds, in the page's thread."""
         self._ioloop.add_callback(self._ioloop.call_later, seconds, act)
 
     def say(self, **said: Any) -> None:

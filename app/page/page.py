@@ -185,7 +185,7 @@ class Page:
         return stories().get(id, first)
 
     def _read(self, query: Mapping[str, str]) -> tuple[Story, Experiment]:
-        """Return the settings in an address, and report those that are not possible."""
+        """Return the settings of an address, and report invalid ones."""
         story = self._story(query.get("story"))
         setting, notices = Experiment.from_address(query, story.setting)
         for notice in notices:
@@ -222,7 +222,7 @@ class Page:
             self._changed()
 
     def _leave_story(self) -> None:
-        """Keep all settings, and say no more of a story that is not about them."""
+        """Keep all settings, and detach them from a story that they no longer match."""
         self.guide.go(None)
         self.story = free()
         self.prediction.reset()
@@ -263,7 +263,7 @@ class Page:
         self.story_card.update()
 
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
-        """Set controls, as far as they are not so already, and axes, tab and speed."""
+        """Set the controls that differ, and axes, tab and speed."""
         with batch(models=True), self._setting_up():
             if (problem := setting.without_run_form().problem) != self.problem.setting:
                 self.problem.set(problem)
@@ -369,7 +369,7 @@ class Page:
 
     @property
     def repeat(self) -> int:
-        """Return how often each solver runs."""
+        """Return the number of runs of each solver."""
         return self._of_run_form(REPEAT)
 
     def write_address(self) -> None:

@@ -120,7 +120,7 @@ class Prediction:
 
     @property
     def counts(self) -> list[list[Any]]:
-        """Return how many of them gave each answer, the most frequent first."""
+        """Return the number of followers who gave each answer, the most frequent first."""
         found = Counter(worded(self.ask, answer) for answer in self._answers.values())
         return (
             [[answer, number] for answer, number in found.most_common(MAX_SHOWN_ANSWERS)]
@@ -183,7 +183,7 @@ class Prediction:
 
 
 def worded(ask: StoryQuestion, answer: str | float | None) -> str:
-    """Write an answer: a choice, or a number with what it counts."""
+    """Write an answer: a choice, or a number with its unit."""
     if answer is None or isinstance(answer, str):
         return answer or ""
     shown = ui.number(answer, 3)

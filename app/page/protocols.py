@@ -22,7 +22,7 @@ class ChosenProblem(Protocol):
 
     @property
     def loading(self) -> str:
-        """Return a sentence on the data being loaded; return "" if there are none."""
+        """Return a sentence on the data being loaded, or ""."""
         ...
 
     def known(self, key: str | None) -> Problem | None:

@@ -1,5 +1,5 @@
-"""The card of the story, at the top of the sidebar: its question, what it asks before its run, what to look
-for, and the steps of a guided one."""
+"""The card of the story, at the top of the sidebar: summary, question, things to look for, and the steps of a
+guided one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StoryCard(Component):
         self._guide, self._prediction, self._on_back = guide, prediction, on_back
 
     def part(self, name: str) -> StoryPart:
-        """Return a part of the card for the place where a phone shows it: "ask" or "steps"."""
+        """Return a part of the card for the layout of phones: "ask" or "steps"."""
         shown = ("text", "ask", "step")
         made = StoryPart(part=name, **{param: getattr(self, param) for param in shown})
         made.on_message = self.receive

@@ -201,7 +201,7 @@ class Archive:
         return entered.lastrowid
 
     def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:
-        """Write rows of a trace from index ``first`` on, and replace those that were there."""
+        """Write rows of a trace from index ``first`` on, replacing existing ones."""
         block = pack_rows(rows)
         (gone,) = self.db.execute(
             "SELECT coalesce(sum(length(rows)), 0) FROM blocks WHERE run = ? AND first >= ?", (id, first)
@@ -211,7 +211,7 @@ class Archive:
         self._count(id, len(block) - gone)
 
     def note(self, id: int, trace: Trace) -> None:
-        """Write how far a run is, and that its process is alive."""
+        """Write the progress of a run, and that its process is alive."""
         last = plain(trace.last)
         reached = {"iterations": last.get("iteration"), "objective": last.get("objective")}
         self._set([id], alive=1, heartbeat=time.time(), state=trace.status, about=info_json(trace), **reached)
@@ -288,7 +288,7 @@ class Archive:
         return self._listed("ORDER BY pinned DESC, started DESC, id DESC")
 
     def run(self, id: int) -> ArchivedRun:
-        """Return the entry of a run; raise ValueError, one sentence, if there is none."""
+        """Return the entry of a run; raise ValueError, one sentence, if it does not exist."""
         found = self._listed("AND id = ?", id)
         if not found:
             raise ValueError(f"there is no run {id}: see `solverscope runs`")

@@ -121,7 +121,7 @@ class LiveRun(DisplayedRun):
 
     @property
     def setting(self) -> str:
-        """Return the address that leads back to it; empty if there is none."""
+        """Return the address of its settings, or ""."""
         return "" if self.experiment is None else urlencode(self.experiment.address())
 
     @property

@@ -17,7 +17,7 @@ LAST_STYLE = STYLE_PERIOD * 1000 - 1
 
 
 def free_style(runs: Iterable[DisplayedRun]) -> int:
-    """Return the first of these styles that none of the runs of a page has."""
+    """Return the first of these styles that no run of a page uses."""
     taken = {run.style for run in runs}
     return next(style for style in count(LAST_STYLE, -1) if style not in taken)
 

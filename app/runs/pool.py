@@ -307,8 +307,7 @@ class RunPool:
     def ask(self, worker: PoolWorker) -> None:
         """Queue up (with the lock held) for a slot after a pause.
 
-        A session does not save up the time in which it computed nothing: it joins the others at the level of
-        the least of them.
+        Idle time gives a session no credit: it rejoins the others at the least CPU time of any of them.
         """
         if not any(w.waiting or w.has_slot for w in worker.share.workers):
             busy = {w.share for w in self.workers if w.waiting or w.has_slot}

@@ -46,7 +46,7 @@ RECORD = {
 
 
 class CellProgress:
-    """The state and the trace of one cell. One thread appends what the worker sends; others may read.
+    """The state and the trace of one cell. One thread appends rows from the worker; others may read.
 
     States: waiting, loading, compiling, running, paused, finished, failed, stopped.
     """
@@ -91,7 +91,7 @@ class CellProgress:
             self.trace.status = self.state
 
     def end(self, outcome: Mapping[str, Any]) -> None:
-        """Take what :func:`.cells.run` has returned: the whole trace, and how it ended."""
+        """Store the result of :func:`.cells.run`: the whole trace, and its ending."""
         self._describe(outcome["about"])
         rows = unpack_rows([outcome["rows"]])
         if len(rows["iteration"]) != len(self.trace) or outcome["attempt"] != self._attempt:
@@ -103,7 +103,7 @@ class CellProgress:
         self._over(outcome["status"], outcome["message"])
 
     def fail(self, message: str, status: str = "failed") -> None:
-        """End it without a result; what has arrived of the trace stays."""
+        """End it without a result; rows of the trace that have arrived stay."""
         if self.trace is not None:
             self.trace.finish(status, message)
         self._over(status, message)

@@ -49,7 +49,7 @@ def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
 
 
 def pooled(recipe: Recipe) -> Recipe:
-    """Return the recipe of all data of which it trains on a part."""
+    """Return the recipe of the same data without a held-out part, with seed 0."""
     return replace(recipe, options=_shared(recipe.options), seed=0)
 
 
@@ -146,8 +146,8 @@ def _best(runs: Sequence[Mapping[str, Any]], differing: Sequence[str]) -> dict[s
 
 
 def _statistics(of_parts: Sequence[Sequence[float]]) -> tuple[float, float, float | None]:
-    """Return mean, standard deviation and standard error of the metrics of each part; the error is None if
-    there is only one part."""
+    """Return mean, standard deviation and standard error of the metrics of each part; the error of a single
+    part is None."""
     metrics = np.concatenate(of_parts)
     n_parts = len(of_parts)
     error = None

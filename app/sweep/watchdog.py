@@ -1,4 +1,4 @@
-"""A watchdog over a run in a thread, which is given up if it heeds neither its limit nor Stop."""
+"""A watchdog over a run in a thread, which abandons it if it ignores its limit and Stop."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Heartbeat(NamedTuple):
 
 
 def execute(run: Run, heartbeat: Callable[[], Heartbeat]) -> Trace:
-    """Execute a run and return its trace, which says so if the run had to be given up.
+    """Execute a run and return its trace; if the run was abandoned, its message says so.
 
-    A thread cannot be killed: the one of a run that is given up gets an exception, which ends a loop in
-    Python, and is left alone otherwise. What it has forked ends with it.
+    A thread cannot be killed. An exception is raised in that of an abandoned run, which ends loops in Python
+    but no others. Its forks are killed.
     """
     _end_forks_with_their_thread()
     thread = _Computing(run)

@@ -51,7 +51,7 @@ class PlotWindow:
         return frame(f"{self.plot.title} · Solverscope", header, [], [main, foot], 0)
 
     def close(self) -> None:
-        """End it; the page that it follows goes on."""
+        """Close this window; the page that it follows continues."""
         self.session.close()
 
 

@@ -80,7 +80,7 @@ class OwnLoops(Component):
         self._disconnect_all()
 
     def _disconnect_all(self) -> None:
-        """Disconnect all loops, which go on unwatched."""
+        """Disconnect all loops, which continue unwatched."""
         for connection in list(self._connected):
             del self._connected[connection]
             connection.close(gone=PAGE_CLOSED)

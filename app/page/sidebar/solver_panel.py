@@ -31,7 +31,7 @@ class Entry:
 
     @property
     def setting(self) -> Entrant:
-        """Return what would run."""
+        """Return the solver that would run, with label and hyper-parameters."""
         return Entrant(self.id, self.label, dict(self.entered.values), self.penalty)
 
 
@@ -74,7 +74,8 @@ class SolverPanel(Component):
             self._draw()
 
     def _offered(self) -> list[tuple[bool, str | None]]:
-        """Return what the problem may change of each entry: whether it is chosen, and why it cannot be."""
+        """Return the state of each entry that depends on the problem: whether it is chosen, and why it cannot
+        be."""
         return [(entry.chosen, self._reason(entry)) for entry in self._list]
 
     @property

@@ -48,7 +48,7 @@ THIS_MACHINE = "this machine"
 
 
 class OpenCell(ExternalRun):
-    """A run of a sweep among the other runs of the page: drawn as it grows, and controlled by its sweep."""
+    """A run of a sweep among the other runs of the page: drawn live, and controlled by its sweep."""
 
     def __init__(self, watched: CellProgress, style: int, problem: Problem | None) -> None:
         label = f"{watched.cell.entrant.label} · {problem_name(watched.cell.problem)}"
@@ -68,9 +68,11 @@ class OpenCell(ExternalRun):
 
 
 class SweepPanel:
-    """A sweep of this visitor, and the view of what it has found. A watcher of the session, with which it
-    ends. Where a sweep runs is chosen among what the page's rights name: a scheduler answers with pickles, so
-    whoever may name any may run anything here."""
+    """A sweep of this visitor, and the view of its results. A watcher of the session, with which it ends.
+
+    Its cluster is chosen from those that the page's rights name. A scheduler answers with pickles, so a
+    visitor who could name any could run any code here.
+    """
 
     def __init__(self, page: SweepPage) -> None:
         self._page, self._session, self._rights = page, page.session, page.rights
@@ -228,7 +230,8 @@ class SweepPanel:
     # what is shown
 
     def update(self) -> None:
-        """Report how far the sweep is, and draw it now and then. Nothing is done while the tab is hidden."""
+        """Show the progress of the sweep, and draw it from time to time; do nothing while the tab is
+        hidden."""
         if not self.view.visible:
             return
         alive = self.alive
@@ -365,7 +368,7 @@ def _lam_text(lam: float, relative: bool) -> str:
 
 
 def _data(recipe: Recipe) -> str:
-    """Name data, loss and penalty, as far as they are not the usual ones."""
+    """Name the data, and loss and penalty if they are not the defaults."""
     text = replace(recipe, data=named(recipe.data)).data_text
     usual = datasets.describe(recipe.data).penalty
     return text if recipe.penalty == usual else f"{text}, {recipe.penalty}"

@@ -23,7 +23,7 @@ STORY = "This story"
 
 
 def group_of(view: type[View]) -> str:
-    """Return the group that a view stands in if it has something to show."""
+    """Return the group of a view that has something to show."""
     return next((name for name, members in views.VIEW_GROUPS.items() if view in members), PLUGINS)
 
 
@@ -60,9 +60,11 @@ class TabLine(pmui.TabMenu):
 
 
 class TabBar(Viewer):
-    """Chooses a view by its id (``chosen``). Views that fit stand in their groups; the others stand under
-    *Not applicable*, each with the sentence that says what it needs. A story opens with its own views alone,
-    and *More* then adds the groups."""
+    """The choice of a view by its id (``chosen``).
+
+    Views that fit are in their groups, the others under *Not applicable*, each with its reason. A story opens
+    with its own views alone, and *More* adds the groups.
+    """
 
     chosen: str = param.String(default=views.Shrinking.id, doc="id of the view that is shown")
 

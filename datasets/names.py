@@ -14,7 +14,7 @@ PIXEL = "pixel ({}, {})"
 
 
 class LazyNames(Sequence):
-    """`count` names, the i-th of which is `name(i)`."""
+    """A sequence of `count` names, computed on demand by `name(i)`."""
 
     def __init__(self, count: int, name: Callable[[int], str]):
         self._count, self._name = count, name

@@ -85,7 +85,7 @@ def _shortened(text: str, width: int) -> str:
 
 
 def show_runs(entries: Sequence[dict[str, Any]]) -> None:
-    """Print a list of :func:`solverscope.app.command.runs.entries`; a sentence if there are none."""
+    """Print a list of :func:`solverscope.app.command.runs.entries`; a sentence if it is empty."""
     if not entries:
         put("no runs are kept yet: those of a page are, and `solverscope runs import FILE` adds others\n")
         return
@@ -209,7 +209,7 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _show(columns: TableColumns, rows: Sequence[dict[str, Any]], title: str | None = None) -> None:
-    """Print a table without the columns of which nothing is known."""
+    """Print a table without its empty columns."""
     known = {
         name: column for name, column in columns.items() if any(row.get(name) is not None for row in rows)
     }

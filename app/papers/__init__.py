@@ -182,8 +182,8 @@ def read(path: Path) -> Paper:
 
 
 def _as_before(table: dict[str, Any], before: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the table of an exhibit. One that is ``like`` another takes from it what it does not say, of a
-    sweep key by key."""
+    """Return the table of an exhibit with missing keys of the one it is ``like``; a sweep's are merged key by
+    key."""
     own = dict(table)
     if "like" not in own:
         return own

@@ -1,7 +1,7 @@
 """Numbers that are known exactly or within an interval, and comparisons of two of them.
 
-A run that a limit ended would take at least its limit: its seconds are bounded from below. What it would have
-found in the end is not known at all.
+The seconds of a run that a limit ended are bounded from below by the limit. Its results at the optimum are
+unknown.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ RUN_HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "
 
 @dataclass(frozen=True)
 class ExhibitOutcome:
-    """An exhibit with what came of its runs: all its problems, and what was left out."""
+    """An exhibit with the results of its runs: all its problems, and a list of omissions."""
 
     exhibit: Exhibit
     cases: Sequence[Case]
@@ -127,7 +127,7 @@ def title_of(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
 
 
 def exhibit_sections(outcome: ExhibitOutcome) -> list[Section]:
-    """Return the parts of a page on an exhibit: what it says and shows, verdicts, pictures, numbers."""
+    """Return the sections of a page on an exhibit: text, verdicts, pictures, numbers."""
     exhibit = outcome.exhibit
     body = exhibit_as_html(exhibit, [*outcome.notes, *_about(outcome.cases)])
     body += sizes_as_html(outcome.sizes) + verdicts_as_html(outcome.verdicts)
@@ -145,7 +145,7 @@ def exhibit_sections(outcome: ExhibitOutcome) -> list[Section]:
 
 
 def exhibit_as_html(exhibit: Exhibit, more: Sequence[str]) -> str:
-    """Return what the paper shows, how the runs here depart from it, and ``more``, a paragraph each."""
+    """Return the paper's exhibit, the differences of the runs here, and ``more``, as paragraphs."""
     said = [f"In the paper: {exhibit.shows}", exhibit.here, *more]
     return "".join(f"<p>{html.escape(one)}</p>" for one in said if one)
 

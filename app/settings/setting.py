@@ -39,12 +39,12 @@ class Codec(Protocol[V]):
         ...
 
     def from_plain(self, plain: Any) -> V:
-        """Return the value from what :meth:`plain` returned."""
+        """Return the value from the result of :meth:`plain`."""
         ...
 
 
 class TextCodec:
-    """Conversion of a text that is taken as it is, such as an id."""
+    """Identity conversion of a text, such as an id."""
 
     repeated: ClassVar[bool] = False
 
@@ -87,7 +87,7 @@ class SwitchCodec(TextCodec):
 
 
 class PairsCodec(TextCodec):
-    """Conversion of ``name=value`` texts, of which an option may be given several."""
+    """Conversion of ``name=value`` texts of a repeatable option."""
 
     repeated: ClassVar[bool] = True
 

@@ -34,7 +34,7 @@ class ArffTable:
 
 
 def read(path: Path, *, progress: Progress | None = None) -> ArffTable:
-    """Read a file whose attributes are numbers but for the last, which is hierarchical.
+    """Read a file whose attributes are numbers except the last, which is hierarchical.
 
     Raises DataError with file, line and reason.
     """

@@ -99,7 +99,7 @@ def _counted(firsts: Iterable[bytes]) -> bool:
 
 
 def _split(row: bytes, tabs: bool) -> list[bytes]:
-    """Return the fields of a line; none of a blank one."""
+    """Return the fields of a line; an empty list for a blank one."""
     if not tabs or not row.strip():
         return row.split()
     return [field.strip() for field in row.rstrip().split(b"\t")]

@@ -98,7 +98,7 @@ def _numbers(rows: Iterable[Sequence[bytes]]) -> float:
 
 
 def _is_of_numbers(said: Sequence[bytes], layout: columns.TokenLayout) -> bool:
-    """Return whether rows between blanks, none of them empty, are a table of numbers."""
+    """Return whether rows, none of them empty, are a table of numbers between blanks."""
     share = _numbers(row.split() for row in said)
     return layout.sentences == 1 and not layout.tabs and (share == 1 or (share >= 0.5 and layout.width > 2))
 

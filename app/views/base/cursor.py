@@ -61,9 +61,10 @@ class Cursor(param.Parameterized):
             self.keeping_up = False
 
     def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
-        """Return the index of the one nearest to the cursor among rows of its run, None if there is none. A
-        run that goes on may add rows and drop rows at any time: an index is one into the rows given, and no
-        others."""
+        """Return the index of the row nearest to the cursor among rows of its run; None if there are none.
+
+        The index is valid for these rows only: an active run may add and drop rows at any time.
+        """
         iterations = rows["iteration"]
         if not len(iterations):
             return None

@@ -37,7 +37,7 @@ class Curve:
     faint: bool = False
 
     def fade(self, faint: bool) -> None:
-        """Draw it faintly, or as it was again."""
+        """Draw it faintly, or normally again."""
         if faint == self.faint:
             return
         self.faint, factor = faint, GHOST_ALPHA if faint else 1.0 / GHOST_ALPHA

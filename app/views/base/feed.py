@@ -1,4 +1,4 @@
-"""Sending a growing trace to a Bokeh source: what is new, thinned to what a screen can show."""
+"""Sending of a growing trace to a Bokeh source: new rows, thinned to the resolution of a screen."""
 
 from __future__ import annotations
 

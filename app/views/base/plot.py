@@ -129,7 +129,7 @@ class RunPlot(View):
         return self.title
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        """Compute the columns ``names``, other than "x", and that which is ``thin``, from these rows of the
+        """Compute the columns ``names``, other than "x", and the ``thin`` one, from these rows of the
         trace."""
         raise TypeError(f"{type(self).__name__} does not define values")
 
@@ -178,7 +178,7 @@ class RunPlot(View):
         return plot
 
     def _set_axes(self) -> None:
-        """Label and scale the axes as the parameters say."""
+        """Label and scale the axes by the parameters."""
         plot = self.figure
         plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], ui.upright(self.y_label)
         ui.scale(plot, "x", log=self.x_scale == "log")
@@ -233,12 +233,12 @@ class RunPlot(View):
         return self._columns(trace, trace.since(None)[0])
 
     def across(self, rows: Records) -> np.ndarray:
-        """Return the places of rows on the horizontal axis; nan stands for no place."""
+        """Return the places of rows on the horizontal axis; nan if there is none."""
         x = known(rows[self.x])
         return positive(x) if self.x_scale == "log" else x
 
     def points(self, trace: Trace, rows: Records, at: Sequence[int]) -> dict[str, list]:
-        """Return where these of the rows of a run are drawn, and in its colour: "x", "y" and "color"."""
+        """Return columns "x", "y" and "color" of these rows of a run, as they are drawn."""
         columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
         colors = [run_styles.color_and_dash(trace, self.traces.index(trace))[0]] * len(at)
         return {"x": columns["x"].tolist(), "y": columns["y"].tolist(), "color": colors}

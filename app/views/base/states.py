@@ -49,7 +49,7 @@ class VariableKind(NamedTuple):
 
 
 def name_of(trace: Trace, weight: int) -> str:
-    """Name a weight, as far as the run has names."""
+    """Name a weight by its feature and output; by its number if the problem is unknown."""
     about = trace.info.problem
     if not about:
         return f"weight {weight}"

@@ -47,21 +47,20 @@ def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], Non
 class View(Cell):
     """Base of the views.
 
-    A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to draw) and ``every``
-    (more than 1 if drawing takes long). It makes its panes once in ``build``, and brings them up to date in
-    ``draw``.
+    A subclass defines ``id``, ``title``, ``hint`` (shown if there is nothing to draw) and ``every`` (more
+    than 1 if drawing takes long). It makes its panes once in ``build``, and updates them in ``draw``.
 
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
-    ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A part of a
+    ``update`` draws only while ``visible``, and only changes: see :class:`.drawn.Drawn`. A part of a
     ``whole`` is drawn by it, and has its runs and its cursor. A view that draws a single iterate passes its
     number to ``drew``: the view names that iterate while it is not the cursor's.
 
-    ``probes`` are those without which there is nothing, or less, to draw: the page gives its runs what its
-    views ask for. ``carried`` are live references, of which a solver's iterates must carry one. A view hands
-    long computations to ``later``: the page runs them off its thread, a notebook at once. ``help`` explains
-    each figure, by its name: for those of this package it is read from ``app/help/plots.toml``.
+    ``probes`` are those that it draws: the page runs the probes of its views. ``carried`` are live
+    references, of which a solver's iterates must carry one. A view passes long computations to ``later``: the
+    page runs them off its thread, a notebook at once. ``help`` explains each figure, by its name: for those
+    of this package it is read from ``app/help/plots.toml``.
     """
 
     id: ClassVar[str]
@@ -148,7 +147,7 @@ class View(Cell):
 
     @property
     def top(self) -> View:
-        """Return the view that this one is a part of, or a part of a part; itself if it is none."""
+        """Return the outermost view that this one is a part of; itself if it is none."""
         return self if self._whole is None else self._whole.top
 
     @property
@@ -178,15 +177,19 @@ class View(Cell):
             plot.on_event(event, self._tapped)
 
     def late_pane(self, plot: figure) -> pn.pane.Bokeh:
-        """Return a place for a figure that comes with the first drawing: browsers complain of one without
-        data, which has no axes."""
+        """Return a pane that shows a figure from its first drawing on.
+
+        Browsers complain of a figure without data, whose axes have no range.
+        """
         pane = ui.pane()
         self._late.append((pane, plot))
         return pane
 
     def draw(self) -> None:
-        """Bring the panes up to date with ``self.traces`` and ``self.cursor``, the parts to begin with; it is
-        called where ``has_content`` alone, or ``always``."""
+        """Update the panes from ``self.traces`` and ``self.cursor``, the parts first.
+
+        It is called only if ``has_content``, or ``always``.
+        """
         for part in self.parts:
             part.update()
 
@@ -307,8 +310,8 @@ class View(Cell):
 
     @batch()
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Call ``work``, which draws; show an error in place of the panes and pass it to ``on_failure``, or
-        raise it if there is none."""
+        """Call ``work``, which draws. An error is shown in place of the panes and passed to ``on_failure``,
+        or raised without one."""
         try:
             work()
             self.tell()

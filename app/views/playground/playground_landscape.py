@@ -67,9 +67,9 @@ class Window(NamedTuple):
 class Landscape:
     """f of two weights on ``window``: shades of an ``image``, contours, and the lines on which f has kinks.
 
-    Shades run from low to high. Contours are ``apart`` from each other, which is nan if f is the same
-    everywhere. ``kinks`` has shape (2, n), with nan between one line and the next. Shades and contours suit
-    the part of the window that is ``seen``.
+    Shades run from low to high. Contours are ``apart`` from each other, which is nan if f is constant.
+    ``kinks`` has shape (2, n), with nan between lines. Shades and contours suit the visible part of the
+    window, ``seen``.
     """
 
     def __init__(self, problem: Problem, seen: Window, window: Window) -> None:

@@ -173,7 +173,8 @@ class Parameter:
         return f"{noun}{low}{high}" + "".join(f" or {w}" for w in self.words)
 
     def parse(self, value: Any) -> Any:
-        """Convert ``value`` (text or typed) to this parameter's type; :class:`NotAllowed` if it is none."""
+        """Convert ``value`` (text or typed) to this parameter's type; raise :class:`NotAllowed` if that is
+        impossible."""
         try:
             return self._parsed(value)
         except (TypeError, ValueError, LookupError, OverflowError):

@@ -1,4 +1,4 @@
-"""The tables of solvers, losses and penalties, and checks of which of them fit each other."""
+"""The tables of solvers, losses and penalties, and checks of their compatibility."""
 
 from __future__ import annotations
 
@@ -388,7 +388,7 @@ def why_not_solver_on(solver: str, problem: Problem) -> str | None:
 
 
 def _why_not(solver: type[Solver], offered: Trait) -> str | None:
-    """Return what a solver needs and is not offered, or what it lacks in this installation."""
+    """Return the needs of a solver that are not met, or what it lacks in this installation."""
     one_of = solver.formulas if issubclass(solver, ExternalSolver) else None
     return unmet_needs(solver.needs, offered, one_of) or solver.why_not_here()
 

@@ -74,7 +74,7 @@ class Leg:
     def advance(self, part: Problem, w0: np.ndarray | None) -> Generator[Iterate, None, Ending | None]:
         """Yield the leg's own iterates on ``part``, up to the one at which it hands over.
 
-        Return why it ended before, else None.
+        Return the ending if the solver ends before, else None.
         """
         solver, watch = self.solver.prepare(part), BreakpointWatch([] if self.until is None else [self.until])
         before = part.passes  # tuning is on the clock, but the rule does not count it

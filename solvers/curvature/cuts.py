@@ -24,8 +24,8 @@ REFINEMENTS, HEAVIER = 10, 10.0
 
 
 class Minimum(NamedTuple):
-    """Minimum of a model: the weights, the value there that is proved, a lower bound of f*, and by how much
-    the model is above it at these weights."""
+    """Minimum of a model: the weights, a proved lower bound of its value and so of f*, and the excess of the
+    model at these weights over that bound."""
 
     w: np.ndarray
     bound: float

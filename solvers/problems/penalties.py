@@ -86,7 +86,7 @@ class Penalty(Declared):
         return self._holding(width=width)
 
     def repeated(self, times: np.ndarray) -> Self:
-        """Return the penalty of weights of which entry k stands for ``times[k]`` equal ones; it must have no
+        """Return the penalty of weights whose entry k represents ``times[k]`` equal ones; it must have no
         kinks."""
         if not self.smooth:
             raise TypeError(f"{self.id} has kinks: weights that stand for several are known to ridges alone")

@@ -177,8 +177,8 @@ class Point:
         return g
 
     def rounding(self) -> float:
-        """Return by how much the objective may be off at most: by rounding, and as the scores are not those
-        of w exactly. The residual is used."""
+        """Return a bound of the error of the objective: rounding, and scores that differ from those of w. It
+        uses the residual."""
         problem, n, m = self.problem, self.problem.loss.n_instances, self.problem.design.n_outputs
         unit = rounding_of_sums(problem)
         reach = problem.design.reach(self.w)

@@ -262,8 +262,11 @@ class Problem(Objective):
         return other
 
     def in_variables(self, design: Design, penalty: Penalty) -> Problem:
-        """Return a copy of the problem in other variables, in which ``design`` computes the same scores, and
-        ``penalty`` the same penalty. What rounding makes of a violation is taken over from this problem."""
+        """Return a copy of the problem in other variables.
+
+        ``design`` computes the same scores in them, and ``penalty`` the same penalty. The rounding error of a
+        violation is that of this problem.
+        """
         other, here = copy.copy(self), self._at_zero
         other.design, other.penalty, other.start = design, penalty.over(design.n_outputs), None
         other.factors, other.free = None, np.zeros(0, dtype=np.int64)
@@ -304,11 +307,10 @@ class Problem(Objective):
         return self._at_zero.violation
 
     def aim(self, tol: float) -> float:
-        """Return the violation that counts as none: ``tol`` times that at w = 0, or its rounding error.
+        """Return the violation that counts as zero: ``tol`` times that at w = 0, or its rounding error if
+        that is larger.
 
-        The larger of the two counts.
-
-        The rounding error is larger near λ_max, where the violation at w = 0 is next to nothing.
+        The rounding error is larger near λ_max, where the violation at w = 0 is almost zero.
         """
         return max(tol * self._at_zero.violation, self.noise)
 
@@ -411,7 +413,7 @@ class Problem(Objective):
 
 
 class _Zero(NamedTuple):
-    """Facts at the null point: the violation, how much of it rounding may make, and λ_max."""
+    """Quantities at the null point: the violation, its rounding error, and λ_max."""
 
     violation: float
     noise: float

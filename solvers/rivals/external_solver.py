@@ -54,7 +54,7 @@ class IterateReporter:
         self.begin()
 
     def begin(self) -> None:
-        """Start the clocks anew: the seconds since the last iterate went into what is made once."""
+        """Restart the clocks: the seconds since the last iterate belong to what is made once."""
         self._cpu, self._wall = time.process_time(), time.perf_counter()
         self._spent: dict[str, float] | None = None
 
@@ -158,8 +158,10 @@ class Task:
 
     @property
     def C(self) -> float:
-        """Return the weight of Σ_i L_i where the penalty has strength a + b = 1: f is (a + b) times that
-        objective. It is inf without a penalty."""
+        """Return the weight of Σ_i L_i for a penalty of strength a + b = 1; inf without a penalty.
+
+        f is (a + b) times that objective.
+        """
         return self.scale / self.strength if self.strength else math.inf
 
     @property
@@ -220,7 +222,7 @@ class ExternalSolver(Solver):
         return order | {f.name: getattr(task, f.name) for f in fields(task)}
 
     def load(self, task: Task) -> None:
-        """Make X, and import what the program needs: off the clock, like our rows."""
+        """Make X, and import the program's modules, off the clock."""
         task.X  # noqa: B018 (kept there)
         for module in self.modules:
             import_module(module)

@@ -1,7 +1,7 @@
-"""Processes of external programs, and the protocol that they are driven by.
+"""Processes of external programs, and the protocol that drives them.
 
-A process that has ended its work is kept for the next one: it has imported, and compiled, what that needs.
-The two speak in frames over pipes: a line of JSON, then the bytes of the arrays that it announces.
+A process that has finished is kept for the next task: it has already imported and compiled what that needs.
+Messages are frames over pipes: a line of JSON, then the bytes of the arrays that it announces.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Frame = dict[str, Any]
 
 
 class ProgramFailed(Exception):
-    """A program has failed, or its process has ended: the message says how."""
+    """The error that a program has failed, or its process has ended; the message says how."""
 
 
 class ReportedIterate(NamedTuple):

@@ -42,9 +42,11 @@ PAIR_OBSERVATION = "b"
 
 @dataclass(frozen=True)
 class Wapiti(ExternalSolver):
-    """L-BFGS, which is OWL-QN where there is ‖w‖₁, and blockwise coordinate descent. It shows no weights on
-    the way, and starts from zero. Its L-BFGS ends by itself where the length of the gradient is 1e-5 of that
-    of w."""
+    """L-BFGS, which is OWL-QN with ‖w‖₁, and blockwise coordinate descent.
+
+    It shows no intermediate weights, and starts from zero. Its L-BFGS ends by itself once the length of the
+    gradient is 1e-5 of that of w.
+    """
 
     id = "wapiti"
     name = "Wapiti"
@@ -152,7 +154,7 @@ def cpu_of(pid: int) -> float:
 
 
 def weights(file: TextIO, task: Task) -> np.ndarray:
-    """Return the weights in a model's file in our order: it has all digits of those that are not zero."""
+    """Return the weights in a model's file, in our order; it has all digits of non-zero ones."""
 
     def names() -> list[str]:
         head = next(line for line in file if line.startswith("#qrk#"))

@@ -67,8 +67,8 @@ def _kind(
     fits: Callable[[Any], object] = lambda value: True,
     take: Callable[[Any], Any] = lambda value: value,
 ) -> FieldKind:
-    """Return the kind of the values of these very types (true is no number) that ``fits`` tells, each made
-    into what ``take`` returns."""
+    """Return the kind of values of exactly these types that ``fits`` accepts, converted by ``take``; bool is
+    no number."""
 
     def taken(value: Any) -> Any:
         if type(value) not in types or not fits(value):
@@ -137,8 +137,10 @@ LAM_CHANGE_KINDS = {
 
 
 def checked(record: Any, kinds: Mapping[str, FieldKind], required: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a record whose fields are of their kinds, those that are not listed simple values. Raises
-    :class:`InvalidRecord`."""
+    """Return a record after checking its fields; unlisted ones must be simple values.
+
+    Raises :class:`InvalidRecord`.
+    """
     if not isinstance(record, dict):
         raise InvalidRecord("is no record")
     found = {}

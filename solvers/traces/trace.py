@@ -163,7 +163,7 @@ class Trace:
         self.change(lambda info: replace(info, **changes))
 
     def change(self, how: Callable[[RunInfo], RunInfo]) -> None:
-        """Replace ``info`` by ``how(info)``; no other change comes in between."""
+        """Replace ``info`` by ``how(info)`` atomically."""
         with self._lock:
             self.info = how(self.info)
 
@@ -186,7 +186,7 @@ class Trace:
         self._pending = None
 
     def restart(self) -> None:
-        """Drop all rows, result and message: the run begins anew, or is about to be written again."""
+        """Drop all rows, result and message, before the run begins or is written again."""
         with self._lock:
             self._generation += 1
             self._columns, self._pending, self.cadence = _Columns(64), None, 1
@@ -352,7 +352,7 @@ def _told(run: Trace, place: int) -> pd.DataFrame:
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as JSON knows it: Python numbers, null for what is unknown or not finite, lists."""
+    """Return a record with JSON's types: Python numbers, lists, and None for unknown or non-finite values."""
     out: dict[str, Any] = {}
     for name, value in record.items():
         field = FIELDS.get(name)
@@ -476,8 +476,8 @@ def _reference(info: RunInfo) -> Mapping[str, Any] | None:
 def run_line(trace: Trace) -> dict[str, Any]:
     """Return the line that opens a run.
 
-    That of a branch says where it comes ``from``. If λ was changed during the run, the line has the ``lams``,
-    each with the iteration from which it holds.
+    A branch has its origin in ``from``. If λ was changed during the run, ``lams`` has each λ with its first
+    iteration.
     """
     record = trace.info.record()
     said = ("label", "solver", "params", "from", "lams")

@@ -132,8 +132,8 @@ class QuadraticModel:
             self.gamma = self.memory.scaling(self.solver.gamma)
 
     def _affordable(self, size: int) -> float:
-        """Return how many pairs on ``size`` weights cost as much as the rest of an iteration: Q̂ = QR takes
-        4k² products per weight."""
+        """Return the number of pairs on ``size`` weights that cost as much as the rest of an iteration: Q̂ =
+        QR takes 4k² products per weight."""
         design = self.problem.design
         return math.sqrt(GEMM_SPEEDUP * SCORE_WORK * design.n_rows * design.n_outputs / (4.0 * size))
 

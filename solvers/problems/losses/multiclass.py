@@ -91,8 +91,7 @@ class BoundSoftmax(RowLoss):
 
 
 def with_truth(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the probabilities of which the residual G is left once the truth, one place a row, is taken
-    from them."""
+    """Return the probabilities P of a residual G = P - truth; the truth has one place per row."""
     μ = G.copy()
     μ[np.arange(places.size), places] += 1.0
     return μ

@@ -124,7 +124,7 @@ class Shard:
         return self.design.adjoint_of_squares(h, active or self.design.working_set())
 
     def metric(self, scores: Scores) -> tuple[float, int]:
-        """Return the sum of a measure that is a mean over rows, and how many rows there are."""
+        """Return the sum of a measure that is a mean over rows, and the number of rows."""
         return self.loss.metric(scores) * self.design.n_rows, self.design.n_rows
 
     # breakpoints along a line
@@ -136,13 +136,13 @@ class Shard:
         return found.slope
 
     def rise(self, kinks: Kinks, t: float) -> float:
-        """Return by how much the slope has risen after step t."""
+        """Return the increase of the slope up to step t."""
         at, _, risen = kinks
         k = int(np.searchsorted(at, t, side="right"))
         return float(risen[k - 1]) if k else 0.0
 
     def middle(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
-        """Return a column: how many there are in (lo, hi], and the one in their middle."""
+        """Return a column: the number of breakpoints in (lo, hi], and their median."""
         at, _, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.array([[last - first], [at[(first + last) // 2] if last > first else hi]])

@@ -1,8 +1,8 @@
 """Design and loss whose rows are split over shards: solvers see no difference (Yu et al. 2010, section 9).
 
-Weights go out, and sums over rows come back: a product with A sends the entries of a working set, one with
-Aᵀ brings as many, a value or a slope is one number. Z, and what is as large as Z, stays where its rows are;
-:class:`ShardedScores` stands for it.
+Weights are sent, and sums over rows received. A product with A sends the entries of a working set, one with
+Aᵀ receives as many, a value or a slope is one number. Z, and arrays of its size, stay with their rows;
+:class:`ShardedScores` represents them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class OrderQueue:
         self._waiting.append((name, new, *_told(arguments)))
 
     def send(self, name: str, arguments: Sequence[Any], pulse: Callable[[], None]) -> ShardAnswer:
-        """Send an order, after those that wait, and return the combined answer of the shards."""
+        """Send an order after the queued ones, and return the combined answer of the shards."""
         with self._lock:
             waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
             return self.pool.ask([*waiting, (name, None, *_told(arguments))], pulse)
@@ -98,8 +98,11 @@ class ShardClient:
 
 
 class ShardedScores(Held):
-    """Stands for scores, or a residual, whose rows are on shards. The tail of scores is the same on each,
-    that of a residual is the sum over all: a product is one of a residual and scores."""
+    """A reference to scores, or a residual, whose rows are on shards.
+
+    The tail of scores is the same on each, that of a residual is the sum over all: a product is one of a
+    residual and scores.
+    """
 
     #: whether Z can be read
     at_hand = False

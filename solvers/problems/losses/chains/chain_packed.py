@@ -291,7 +291,7 @@ def backward(E, alpha, starts, back, beta, b, P, begin, end):
 
 @kernel
 def multiply(x, y, out):
-    """Write the products x y to ``out``, as far as x reaches."""
+    """Write the products x y to ``out``, for the length of x."""
     for q in range(x.size):
         out[q] = x[q] * y[q]
 

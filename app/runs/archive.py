@@ -25,6 +25,7 @@ from solverscope.app.runs.packing import (
 from solverscope.datasets.store import home
 from solverscope.solvers import Trace
 from solverscope.solvers.compute.atomic_files import why_not_written
+from solverscope.solvers.traces.reading import MALFORMED
 from solverscope.solvers.traces.records import (
     COUNT,
     COUNT_OR_NULL,
@@ -71,16 +72,6 @@ ENTRY_KINDS = {
     **{"started": MOMENT, "state": TEXT, "message": TEXT, "iterations": COUNT_OR_NULL},
     **{"objective": NUMBER_OR_NULL, "result": _json(RESULT_KINDS), "alive": FLAG, "pinned": FLAG},
 }
-#: Errors of bytes that are no packed rows, weights or observations.
-_UNPACKING_ERRORS = (
-    LookupError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    AttributeError,
-    MemoryError,
-    RecursionError,
-)
 
 
 class NewerVersionError(Exception):
@@ -310,7 +301,7 @@ class Archive:
             raise ValueError(kept.damage)
         try:
             return self._trace(kept)
-        except _UNPACKING_ERRORS:
+        except (*MALFORMED, RecursionError):
             raise ValueError(_damage(id, "has rows or weights that cannot be unpacked")) from None
 
     def _trace(self, kept: ArchivedRun) -> Trace:

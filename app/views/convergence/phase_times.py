@@ -21,8 +21,8 @@ PART_ORDERS = {"in time order": "time", "totals": "sum"}
 MAX_BAR_PARTS = 400
 #: Columns of the table, at most.
 MAX_TABLE_COLUMNS = 8
-#: Pixels of the figure with no bars, and of a bar.
-FRAME_HEIGHT, BAR_HEIGHT = 64, 28
+#: Pixels of the figure with no bars.
+FRAME_HEIGHT = 64
 #: Epochs in turn.
 TURNS = (f"{ui.COLORS[5]}cc", f"{ui.COLORS[5]}55")
 #: Names of parts that are no phases, and their colour.

@@ -72,10 +72,8 @@ def option_of(
 
 
 def takes_settings(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator that adds the settings of a command as keyword arguments.
-
-    Its own follow ``solver``, those shared with other commands are last.
-    """
+    """Return a decorator that adds the settings of a command as keyword arguments. Its own follow ``solver``,
+    those shared with other commands are last."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         signature = inspect.signature(command, eval_str=True)

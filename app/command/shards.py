@@ -16,10 +16,8 @@ from .progress_bar import ProgressBar
 
 @contextmanager
 def crew_on(place: ClusterSpec, recipe: Recipe, data: Any, progress: ProgressBar) -> Iterator[DaskCrew]:
-    """Yield the crew for the data of a recipe as a context, with one shard per worker.
-
-    Raises ValueError before any worker is asked if that is impossible.
-    """
+    """Yield the crew for the data of a recipe as a context, with one shard per worker. Raises ValueError
+    before any worker is asked if that is impossible."""
     check_count(place.workers, data.n_samples)
     with ExitStack() as stack:
         with progress.working(f"loading {recipe.data} on {place.name}, in {place.workers} shards"):

@@ -17,10 +17,8 @@ ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if h
 
 @contextmanager
 def handled_by(handler: Callable[..., None]) -> Iterator[None]:
-    """Call ``handler`` for the signals that ask for an end, if this is the main thread.
-
-    SIGHUP stays ignored if it is, as under nohup.
-    """
+    """Call ``handler`` for the signals that ask for an end, if this is the main thread. SIGHUP stays ignored
+    if it is, as under nohup."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -97,10 +97,8 @@ def apply() -> None:
 def _queue(
     document: Document, connections: Iterable[ServerConnection], events: list[DocumentPatchedEvent]
 ) -> None:
-    """Queue one message with these events after those that Bokeh has prepared.
-
-    Raises RuntimeError without the lock: Panel then tries again with it.
-    """
+    """Queue one message with these events after those that Bokeh has prepared. Raises RuntimeError without
+    the lock: Panel then tries again with it."""
     writes = document.session_context.session._pending_writes
     if writes is None:
         raise RuntimeError("the document is not locked")

@@ -14,11 +14,8 @@ from solverscope.solvers.runs.breakpoints import known
 
 
 class Guide:
-    """The guide through the steps of the page's story, forwards and back; a watcher of the session.
-
-    It never blocks: a visitor may do anything at any time, and a step that has become impossible reports
-    that.
-    """
+    """The guide through the steps of the page's story, forwards and back; a watcher of the session. It never
+    blocks: a visitor may do anything at any time, and a step that has become impossible reports that."""
 
     def __init__(self, page: GuidedPage) -> None:
         self._page = page

@@ -60,11 +60,8 @@ TITLE = "Solverscope"
 
 
 class Page:
-    """The page of one visitor.
-
-    ``query`` are the arguments of its address. ``history`` is the archive of its runs, by default in memory,
-    and ``rights`` limit what it may reach.
-    """
+    """The page of one visitor. ``query`` are the arguments of its address. ``history`` is the archive of its
+    runs, by default in memory, and ``rights`` limit what it may reach."""
 
     def __init__(
         self,

@@ -274,10 +274,8 @@ class Session:
         *,
         awaited: bool = False,
     ) -> pool.PoolWorker:
-        """Call ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``.
-
-        Ticks are frequent while the visitor can do nothing without the result.
-        """
+        """Call ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``. Ticks are
+        frequent while the visitor can do nothing without the result."""
         worker = self.share.start(work, "page task")
         self._tasks.append((worker, then))
         self.hurry()

@@ -76,10 +76,7 @@ class StoryCard(Component):
 
 class StoryPart(Component):
     """The question, or the steps of the guide, in the layout for phones, whose card covers what they refer
-    to.
-
-    Wider pages do not show it.
-    """
+    to. Wider pages do not show it."""
 
     part = param.Selector(default="ask", objects=["ask", "steps"], constant=True, doc="what is shown")
     text = param.Dict(default={}, doc="as of the card")

@@ -49,11 +49,8 @@ class TopViews:
                 view.visible = other is kind
 
     def _make(self, kind: type[ProblemView], problem: Problem) -> None:
-        """Make a view, and add it to the page after its first drawing.
-
-        Panel would fetch the style sheets of models that change in the message that adds them from another
-        host.
-        """
+        """Make a view, and add it to the page after its first drawing. Panel would fetch the style sheets of
+        models that change in the message that adds them from another host."""
         view = kind((), self._session.cursor, problem=problem, on_option=self._on_option)
         self._made[kind] = view
         self._session.show_in(view)

@@ -17,9 +17,7 @@ LARGER = 18 / 13
 
 class TypeSize(Component):
     """The choice of one of :data:`PAGE_VIEWS`, with a button for each that is ``offered``.
-
-    ``assets/page.css`` defines the sizes of type.
-    """
+    ``assets/page.css`` defines the sizes of type."""
 
     view = param.Selector(default=NORMAL_VIEW, objects=list(PAGE_VIEWS), doc="what is shown, and how large")
     offered = param.List(default=[LARGE_VIEW, PLOTS_VIEW], doc="views that have a button")

@@ -32,10 +32,8 @@ OTHER_DATA_VERDICTS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict on a claim: seen, not seen or not judged, with the numbers behind it.
-
-    The numbers are those ``of`` a measure, if any. Differences of the data from the paper's precede them.
-    """
+    """A verdict on a claim: seen, not seen or not judged, with the numbers behind it. The numbers are those
+    ``of`` a measure, if any. Differences of the data from the paper's precede them."""
 
     claim: str
     word: str

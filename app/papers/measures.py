@@ -149,10 +149,8 @@ class Case:
 
     @lazy
     def f_low(self) -> float:
-        """Return a lower bound of f*: a proved one, or one from runs that ended at the optimum.
-
-        Without a proof, f* may be as far below the lowest f as the next converged run is above it.
-        """
+        """Return a lower bound of f*: a proved one, or one from runs that ended at the optimum. Without a
+        proof, f* may be as far below the lowest f as the next converged run is above it."""
         found = [self.proved]
         for run in self.runs.values():
             if run.reached and (f := run.record.get("objective")) is not None:

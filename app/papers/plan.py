@@ -22,11 +22,8 @@ BEFORE = 20.0
 
 @dataclass(frozen=True)
 class SweepLayout:
-    """An exhibit as it can be run here.
-
-    It has a table for :meth:`.spec.Spec.of` (None: it cannot be run), the reason for each data set left out,
-    and whether others ``stand_in`` for them.
-    """
+    """An exhibit as it can be run here. It has a table for :meth:`.spec.Spec.of` (None: it cannot be run),
+    the reason for each data set left out, and whether others ``stand_in`` for them."""
 
     table: Mapping[str, Any] | None
     absent: Mapping[str, str]
@@ -85,10 +82,8 @@ class Plan:
 
 
 def plan(name: str, exhibits: Sequence[Exhibit], seconds: float, slots: int) -> Plan:
-    """Plan exhibits as one sweep of at most this many seconds, ``slots`` runs at a time.
-
-    Raises ValueError, one sentence, if none of them can be run.
-    """
+    """Plan exhibits as one sweep of at most this many seconds, ``slots`` runs at a time. Raises ValueError,
+    one sentence, if none of them can be run."""
     layouts = {exhibit.id: layout(exhibit) for exhibit in exhibits}
     tables = {id: found.table for id, found in layouts.items() if found.table is not None}
     if not tables:

@@ -305,10 +305,8 @@ class RunPool:
             return [worker for share in self.shares for worker in share.workers]
 
     def ask(self, worker: PoolWorker) -> None:
-        """Queue up (with the lock held) for a slot after a pause.
-
-        Idle time gives a session no credit: it rejoins the others at the least CPU time of any of them.
-        """
+        """Queue up (with the lock held) for a slot after a pause. Idle time gives a session no credit: it
+        rejoins the others at the least CPU time of any of them."""
         if not any(w.waiting or w.has_slot for w in worker.share.workers):
             busy = {w.share for w in self.workers if w.waiting or w.has_slot}
             worker.share.used = max([worker.share.used, *([min(s.used for s in busy)] if busy else [])])

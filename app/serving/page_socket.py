@@ -141,10 +141,8 @@ class PageSocket(WSHandler):
         return session is not None and session.document in _shared
 
     def _is_behind(self) -> bool:
-        """Return whether too many bytes wait for the browser.
-
-        All writes of one turn of the loop pass together, as they may be one large message.
-        """
+        """Return whether too many bytes wait for the browser. All writes of one turn of the loop pass
+        together, as they may be one large message."""
         if self.writing:
             return False
         self.writing = True

@@ -63,11 +63,8 @@ def _assignment(flag: str, text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """A solver as ``[LABEL=]ID[,name=value,...]``, with the label of its run.
-
-    Several joined by + are a relay, in which all but the last have ``passes=``, ``iterations=`` or
-    ``until=``.
-    """
+    """A solver as ``[LABEL=]ID[,name=value,...]``, with the label of its run. Several joined by + are a
+    relay, in which all but the last have ``passes=``, ``iterations=`` or ``until=``."""
 
     label: str
     id: str

@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 
 
 class TableColumn(NamedTuple):
-    """A column of a table of runs.
-
-    ``heading`` and ``form``, a format specification, are those of the command line; formatted values are
-    aligned to the right. ``title`` and ``digits`` are those of the page.
-    """
+    """A column of a table of runs. ``heading`` and ``form``, a format specification, are those of the command
+    line; formatted values are aligned to the right. ``title`` and ``digits`` are those of the page."""
 
     heading: str
     form: str = ""

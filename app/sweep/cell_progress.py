@@ -46,10 +46,8 @@ RECORD = {
 
 
 class CellProgress:
-    """The state and the trace of one cell. One thread appends rows from the worker; others may read.
-
-    States: waiting, loading, compiling, running, paused, finished, failed, stopped.
-    """
+    """The state and the trace of one cell. One thread appends rows from the worker; others may read. States:
+    waiting, loading, compiling, running, paused, finished, failed, stopped."""
 
     def __init__(self, cell: Experiment) -> None:
         self.cell = cell

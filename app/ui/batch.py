@@ -38,10 +38,8 @@ def batch(*, models: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _one_walk(document: Document) -> Iterator[None]:
-    """Postpone Bokeh's walks through the document to the end of the block, also after an error.
-
-    A document that an error left frozen would not find models any more.
-    """
+    """Postpone Bokeh's walks through the document to the end of the block, also after an error. A document
+    that an error left frozen would not find models any more."""
     failed: BaseException | None = None
     with document.models.freeze():
         try:

@@ -118,9 +118,7 @@ def publish(*args: object, **kwargs: object) -> None:
 
 def extension() -> None:
     """Load the scripts for the plots of later cells from the installed packages into the output of this cell.
-
-    It replaces ``pn.extension()``, which needs a network, and does nothing outside a notebook.
-    """
+    It replaces ``pn.extension()``, which needs a network, and does nothing outside a notebook."""
     before_shown(without_network)
     modules = [panel_notebook, sys.modules.get("holoviews.plotting.renderer")]
     loaders = [(module, module.load_notebook) for module in modules if module is not None]

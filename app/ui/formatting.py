@@ -16,10 +16,8 @@ ALIGNED = 6
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
-    """Write a number with at most ``digits`` significant digits, and an exponent only if needed.
-
-    Thin non-breaking spaces separate thousands. Integers keep all their digits.
-    """
+    """Write a number with at most ``digits`` significant digits, and an exponent only if needed. Thin
+    non-breaking spaces separate thousands. Integers keep all their digits."""
     if value is None or not (isinstance(value, Integral) or math.isfinite(value)):
         return "–"
     size = abs(value)

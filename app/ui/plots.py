@@ -38,19 +38,14 @@ LAM_AXIS = "λ, decreasing to the right"
 
 
 def least(height: int) -> dict[str, str]:
-    """Return the styles of a figure that may grow: its minimal height and its font size.
-
-    Both come from the frame; without one, as in a notebook, the minimal height is ``height`` pixels.
-    """
+    """Return the styles of a figure that may grow: its minimal height and its font size. Both come from the
+    frame; without one, as in a notebook, the minimal height is ``height`` pixels."""
     return {"min-height": f"var(--least, {height}px)", "font-size": "var(--plot-type, 12px)"}
 
 
 def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
-    """Make an empty figure in the page's style.
-
-    ``name`` is the file name of a saved picture, and ``height`` its minimal height in pixels without a frame.
-    ``more`` are options of Bokeh's, which take precedence.
-    """
+    """Make an empty figure in the page's style. ``name`` is the file name of a saved picture, and ``height``
+    its minimal height in pixels without a frame. ``more`` are options of Bokeh's, which take precedence."""
     usual = {
         "x_range": DataRange1d(range_padding=0.02),
         "styles": least(height),
@@ -109,10 +104,8 @@ def styled(fig: figure, name: str) -> figure:
 
 
 def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> GlyphRenderer:
-    """Draw a glyph without the glyphs for selected and muted data, which are not used here.
-
-    Bokeh's own methods make both, and take twice the time.
-    """
+    """Draw a glyph without the glyphs for selected and muted data, which are not used here. Bokeh's own
+    methods make both, and take twice the time."""
     bare = {"nonselection_glyph": None, "muted_glyph": None}
     drawn = GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
     fig.renderers.append(drawn)

@@ -57,10 +57,8 @@ REPLACEMENTS: list[type[ProblemView]] = [Playground]
 
 
 def register(view: type[View]) -> type[View]:
-    """Add a view to the tabs, after the others; usable as a decorator.
-
-    A :class:`ProblemView` joins those shown above the tabs. Raises ValueError if the id is taken.
-    """
+    """Add a view to the tabs, after the others; usable as a decorator. A :class:`ProblemView` joins those
+    shown above the tabs. Raises ValueError if the id is taken."""
     known = TABS | {other.id: other for other in REPLACEMENTS}
     if known.get(view.id, view) is not view:
         raise ValueError(f"{view.id} is registered already: give your view another id")

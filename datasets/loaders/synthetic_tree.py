@@ -16,9 +16,7 @@ WORDS_OF_A_NODE = 60
 
 def synthetic_tree(request: Request) -> Content:
     """Documents whose words identify every node on the path to their leaf; a quarter as many for testing.
-
-    Every leaf has a training document if there are enough of them.
-    """
+    Every leaf has a training document if there are enough of them."""
     options = request.options
     rng = np.random.default_rng(request.seed)
     d, n_leaves = options["n_features"], options["n_leaves"]

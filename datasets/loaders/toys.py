@@ -34,10 +34,8 @@ class Piece(NamedTuple):
 
 
 def toy(request: Request, text: str | None = None, cones: tuple[Piece, ...] = ()) -> Content:
-    """Return the function max of pieces and cones, with its start.
-
-    The pieces are those of ``text``, by default those of the options.
-    """
+    """Return the function max of pieces and cones, with its start. The pieces are those of ``text``, by
+    default those of the options."""
     pieces = parse_pieces(request.options["pieces"] if text is None else text)
     function = Part(np.eye(2), np.array([*pieces, *cones]))
     return Content(function, ("f",), ("x", "y"), start=parse_start(request.options["start"]))

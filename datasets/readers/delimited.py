@@ -153,10 +153,8 @@ def _mostly_numbers(column: Iterable[str]) -> bool:
 
 
 def _has_names(first: Sequence[str], rest: Sequence[Sequence[str]], numeric: Sequence[bool]) -> bool:
-    """Return whether the first row is a header: it has no number in columns that have numbers.
-
-    In a table without numbers it is one if none of its texts is repeated in its column.
-    """
+    """Return whether the first row is a header: it has no number in columns that have numbers. In a table
+    without numbers it is one if none of its texts is repeated in its column."""
     if len(first) != len(numeric):
         return False
     over_numbers = [field for field, number in zip(first, numeric, strict=True) if number and field]

@@ -32,10 +32,8 @@ TABLE_SUFFIXES, TAGGED_SUFFIXES = (".csv", ".tsv", ".tab"), (".conll", ".conllu"
 
 
 def format_of(path: Path) -> str:
-    """Return "svmlight", "csv", "npz" or "columns", judged from the first lines.
-
-    Raises DataError, with the supported formats, if they match none.
-    """
+    """Return "svmlight", "csv", "npz" or "columns", judged from the first lines. Raises DataError, with the
+    supported formats, if they match none."""
     if npz.is_archive(path):
         return "npz"
     _check_beginning(path)

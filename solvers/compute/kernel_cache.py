@@ -94,11 +94,8 @@ _FunctionCache: Any = getattr(caching, "FunctionCache", object)
 
 
 class CheckedFiles(_IndexDataCacheFile):
-    """The compiled signatures of one kernel, a file each, named after the signature, and no index.
-
-    A file ends with the SHA-256 of its content, which Numba does not read: it stops at the end of the
-    content.
-    """
+    """The compiled signatures of one kernel, a file each, named after the signature, and no index. A file
+    ends with the SHA-256 of its content, which Numba does not read: it stops at the end of the content."""
 
     def save(self, key: Any, data: Any) -> None:
         self._save_data(self._name(key), (self._held(key), data))

@@ -91,10 +91,7 @@ class Estimator(BaseEstimator):
 
     def _solve(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
         """Solve the problem of rows ``X`` with labels ``y``, set the fitted attributes, and return the
-        problem and all its weights.
-
-        ``params`` are those of ``make_problem``.
-        """
+        problem and all its weights. ``params`` are those of ``make_problem``."""
         problem, w = self._solved(X, y, loss, **({"lam": self.lam, "lam_ratio": self.lam_ratio} | params))
         W, _ = problem.unpack(w)
         d = X.shape[1]

@@ -95,10 +95,8 @@ class ChainCRF(Estimator):
         return self
 
     def _scores_of(self, X: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all tokens, (n_tokens, n_classes), and the offsets of the sequences.
-
-        Raises ValueError, one sentence, if X differs from that of ``fit``.
-        """
+        """Return the scores of all tokens, (n_tokens, n_classes), and the offsets of the sequences. Raises
+        ValueError, one sentence, if X differs from that of ``fit``."""
         check_is_fitted(self)
         sequences, own = sequences_of(X), type(self).__name__
         if self.vectorizer_ is not None:

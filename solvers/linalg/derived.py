@@ -43,10 +43,8 @@ class Derived:
         return other
 
     def __call__(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the array called ``name``, made by ``make`` if it is missing.
-
-        ``make`` must not pulse: a run that is paused in it would block all others.
-        """
+        """Return the array called ``name``, made by ``make`` if it is missing. ``make`` must not pulse: a run
+        that is paused in it would block all others."""
         if name not in self._used:
             began = compile_clock.net()
             with self._lock:

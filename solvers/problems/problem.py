@@ -262,11 +262,8 @@ class Problem(Objective):
         return other
 
     def in_variables(self, design: Design, penalty: Penalty) -> Problem:
-        """Return a copy of the problem in other variables.
-
-        ``design`` computes the same scores in them, and ``penalty`` the same penalty. The rounding error of a
-        violation is that of this problem.
-        """
+        """Return a copy of the problem in other variables. ``design`` computes the same scores in them, and
+        ``penalty`` the same penalty. The rounding error of a violation is that of this problem."""
         other, here = copy.copy(self), self._at_zero
         other.design, other.penalty, other.start = design, penalty.over(design.n_outputs), None
         other.factors, other.free = None, np.zeros(0, dtype=np.int64)
@@ -275,10 +272,8 @@ class Problem(Objective):
         return other
 
     def tiny(self) -> Problem:
-        """Make a problem of the first few instances, with the same data types.
-
-        It is just large enough for a solver to call all its kernels before it converges.
-        """
+        """Make a problem of the first few instances, with the same data types. It is just large enough for a
+        solver to call all its kernels before it converges."""
         loss, rows = self.loss.first(TINY_INSTANCES, int(self.design.edges[1]))
         design = self.design.head(rows)
         same = {"start": self.start, "factors": self.factors, "intercept": self.intercept}

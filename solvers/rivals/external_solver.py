@@ -158,10 +158,8 @@ class Task:
 
     @property
     def C(self) -> float:
-        """Return the weight of Σ_i L_i for a penalty of strength a + b = 1; inf without a penalty.
-
-        f is (a + b) times that objective.
-        """
+        """Return the weight of Σ_i L_i for a penalty of strength a + b = 1; inf without a penalty. f is (a +
+        b) times that objective."""
         return self.scale / self.strength if self.strength else math.inf
 
     @property

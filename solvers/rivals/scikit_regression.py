@@ -34,11 +34,8 @@ LEAST_HIGHS_TOL, HIGHS_TOL_FACTOR = 1e-10, 0.1
 
 
 class ScikitCoordinateDescent(ExternalSolver):
-    """Base of ``enet_path`` at one λ: cyclic coordinate descent with gap-safe screening.
-
-    It screens whenever it computes a duality gap, also after its last pass. So only a run anew repeats what a
-    longer run does.
-    """
+    """Base of ``enet_path`` at one λ: cyclic coordinate descent with gap-safe screening. It screens whenever
+    it computes a duality gap, also after its last pass. So only a run anew repeats what a longer run does."""
 
     program = "scikit-learn"
     modules = ("sklearn.linear_model",)

@@ -132,10 +132,8 @@ class SciPyLBFGSB(SciPyMinimize):
 
 @dataclass(frozen=True)
 class SciPyNewtonCG(SciPyMinimize):
-    """Newton's method, each direction by conjugate gradients.
-
-    Products with the Hessian are differences of two gradients, SciPy's default without a Hessian.
-    """
+    """Newton's method, each direction by conjugate gradients. Products with the Hessian are differences of
+    two gradients, SciPy's default without a Hessian."""
 
     id = "scipy-newton-cg"
     name = "SciPy Newton-CG"

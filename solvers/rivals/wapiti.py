@@ -42,11 +42,8 @@ PAIR_OBSERVATION = "b"
 
 @dataclass(frozen=True)
 class Wapiti(ExternalSolver):
-    """L-BFGS, which is OWL-QN with ‖w‖₁, and blockwise coordinate descent.
-
-    It shows no intermediate weights, and starts from zero. Its L-BFGS ends by itself once the length of the
-    gradient is 1e-5 of that of w.
-    """
+    """L-BFGS, which is OWL-QN with ‖w‖₁, and blockwise coordinate descent. It shows no intermediate weights,
+    and starts from zero. Its L-BFGS ends by itself once the length of the gradient is 1e-5 of that of w."""
 
     id = "wapiti"
     name = "Wapiti"
@@ -100,10 +97,8 @@ class Wapiti(ExternalSolver):
         raise AssertionError
 
     def settings(self, task: Task) -> list[str]:
-        """Return the options of the command line, but for the number of iterations.
-
-        They leave only that number, and Wapiti's own tolerance of the gradient, to end it.
-        """
+        """Return the options of the command line, but for the number of iterations. They leave only that
+        number, and Wapiti's own tolerance of the gradient, to end it."""
         rho1, rho2 = task.l1 / task.scale, task.ridge / task.scale
         given = {"algo": self.algorithm, "rho1": rho1, "rho2": rho2, "histsz": self.memory, "stopeps": 0.0}
         return [word for name, value in given.items() for word in (f"--{name}", str(value))]

@@ -26,11 +26,8 @@ class InvalidRecord(ValueError):
 
 
 class FieldKind(NamedTuple):
-    """The kind of a field's values.
-
-    ``take`` converts a value, or raises ValueError or TypeError; texts are made :func:`printable`. ``words``
-    describes the allowed values.
-    """
+    """The kind of a field's values. ``take`` converts a value, or raises ValueError or TypeError; texts are
+    made :func:`printable`. ``words`` describes the allowed values."""
 
     words: str
     take: Callable[[Any], Any]
@@ -137,10 +134,8 @@ LAM_CHANGE_KINDS = {
 
 
 def checked(record: Any, kinds: Mapping[str, FieldKind], required: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a record after checking its fields; unlisted ones must be simple values.
-
-    Raises :class:`InvalidRecord`.
-    """
+    """Return a record after checking its fields; unlisted ones must be simple values. Raises
+    :class:`InvalidRecord`."""
     if not isinstance(record, dict):
         raise InvalidRecord("is no record")
     found = {}

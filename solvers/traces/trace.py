@@ -138,10 +138,8 @@ class Trace:
 
     @property
     def problem(self) -> Problem | None:
-        """Return the problem of the run if another object still holds it, else None.
-
-        A trace keeps no data in memory, and one from a file never had any.
-        """
+        """Return the problem of the run if another object still holds it, else None. A trace keeps no data in
+        memory, and one from a file never had any."""
         return self._problem()
 
     @problem.setter
@@ -449,10 +447,8 @@ _FILE_WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON lines of runs, in the contract's order.
-
-    Before the first run of each problem come the lines of the problem and, if known, of its f*.
-    """
+    """Yield the JSON lines of runs, in the contract's order. Before the first run of each problem come the
+    lines of the problem and, if known, of its f*."""
     before = None
     for trace in traces:
         about = trace.info.problem, _reference(trace.info)
@@ -474,11 +470,8 @@ def _reference(info: RunInfo) -> Mapping[str, Any] | None:
 
 
 def run_line(trace: Trace) -> dict[str, Any]:
-    """Return the line that opens a run.
-
-    A branch has its origin in ``from``. If λ was changed during the run, ``lams`` has each λ with its first
-    iteration.
-    """
+    """Return the line that opens a run. A branch has its origin in ``from``. If λ was changed during the run,
+    ``lams`` has each λ with its first iteration."""
     record = trace.info.record()
     said = ("label", "solver", "params", "from", "lams")
     return {"type": "run", **{name: record[name] for name in said if name in record}}

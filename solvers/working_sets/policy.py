@@ -100,11 +100,8 @@ class ShrinkingPolicy:
         return self.last_violation / self.n_instances if self.enabled else np.inf
 
     def epoch_is_over(self, violation: float, *, whole: bool, stuck: bool = False) -> bool:
-        """Return whether all weights come back.
-
-        They do if violations on the working set are at most the target, or no step decreases f there
-        (``stuck``).
-        """
+        """Return whether all weights come back. They do if violations on the working set are at most the
+        target, or no step decreases f there (``stuck``)."""
         return self.reactivates and not whole and (stuck or violation <= self.schedule.target)
 
     def end_epoch(self, violation: float) -> None:

@@ -36,11 +36,8 @@ HELD = 3
 
 
 class FollowPage:
-    """The page of a lesson's followers.
-
-    All followers share one, with the teacher's cursor, axes and tab. A follower who explores ``alone`` has
-    one with a cursor and tabs of their own, on the same runs.
-    """
+    """The page of a lesson's followers. All followers share one, with the teacher's cursor, axes and tab. A
+    follower who explores ``alone`` has one with a cursor and tabs of their own, on the same runs."""
 
     def __init__(self, lesson: Lesson, *, alone: bool = False) -> None:
         self.lesson, self.alone = lesson, alone

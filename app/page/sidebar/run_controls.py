@@ -20,11 +20,8 @@ RUN_ICON, LOADING_ICON = "play_arrow", "hourglass_empty"
 
 
 class RunControls:
-    """The buttons that control runs.
-
-    New runs start if none is alive and there is no obstacle. A press while data are loaded starts them, too:
-    it may have been sent before the buttons were disabled.
-    """
+    """The buttons that control runs. New runs start if none is alive and there is no obstacle. A press while
+    data are loaded starts them, too: it may have been sent before the buttons were disabled."""
 
     def __init__(self, page: ControlledPage) -> None:
         self._page, self._session = page, page.session

@@ -46,10 +46,8 @@ class BenchoptFile(OwnData):
 
 
 class RunsPanel:
-    """The list of past runs, and its actions. A watcher of the session.
-
-    Visitors who may use files of their own see results of benchopt above the list.
-    """
+    """The list of past runs, and its actions. A watcher of the session. Visitors who may use files of their
+    own see results of benchopt above the list."""
 
     def __init__(self, page: HistoryPage) -> None:
         self._page, self._session = page, page.session

@@ -60,11 +60,8 @@ class TabLine(pmui.TabMenu):
 
 
 class TabBar(Viewer):
-    """The choice of a view by its id (``chosen``).
-
-    Views that fit are in their groups, the others under *Not applicable*, each with its reason. A story opens
-    with its own views alone, and *More* adds the groups.
-    """
+    """The choice of a view by its id (``chosen``). Views that fit are in their groups, the others under *Not
+    applicable*, each with its reason. A story opens with its own views alone, and *More* adds the groups."""
 
     chosen: str = param.String(default=views.Shrinking.id, doc="id of the view that is shown")
 

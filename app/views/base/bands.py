@@ -123,11 +123,8 @@ class Bands(Curves):
         shown: Callable[[Trace], object],
         **logarithmic: bool,
     ) -> None:
-        """Draw these families of the ``traces``.
-
-        ``columns(trace)`` returns the curve of a run, which depends on its rows and on the result of
-        ``shown(trace)``.
-        """
+        """Draw these families of the ``traces``. ``columns(trace)`` returns the curve of a run, which depends
+        on its rows and on the result of ``shown(trace)``."""
         first = {runs[0]: runs for _, runs in wanted}
         labels = {runs[0]: f"{label}, median of {len(runs)}" for label, runs in wanted}
         for feed, trace in self.match(traces, labels):

@@ -62,9 +62,7 @@ class Cursor(param.Parameterized):
 
     def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
         """Return the index of the row nearest to the cursor among rows of its run; None if there are none.
-
-        The index is valid for these rows only: an active run may add and drop rows at any time.
-        """
+        The index is valid for these rows only: an active run may add and drop rows at any time."""
         iterations = rows["iteration"]
         if not len(iterations):
             return None

@@ -177,19 +177,15 @@ class View(Cell):
             plot.on_event(event, self._tapped)
 
     def late_pane(self, plot: figure) -> pn.pane.Bokeh:
-        """Return a pane that shows a figure from its first drawing on.
-
-        Browsers complain of a figure without data, whose axes have no range.
-        """
+        """Return a pane that shows a figure from its first drawing on. Browsers complain of a figure without
+        data, whose axes have no range."""
         pane = ui.pane()
         self._late.append((pane, plot))
         return pane
 
     def draw(self) -> None:
-        """Update the panes from ``self.traces`` and ``self.cursor``, the parts first.
-
-        It is called only if ``has_content``, or ``always``.
-        """
+        """Update the panes from ``self.traces`` and ``self.cursor``, the parts first. It is called only if
+        ``has_content``, or ``always``."""
         for part in self.parts:
             part.update()
 

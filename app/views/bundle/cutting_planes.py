@@ -19,10 +19,8 @@ from solverscope.solvers import CUTS, Trace, lower_bound
 
 
 class BundleBounds(RunPlot):
-    """f of every run, and as a thin line the lower bound of f* from its proved gap.
-
-    The vertical range follows f: a bound far below it appears only once it has risen.
-    """
+    """f of every run, and as a thin line the lower bound of f* from its proved gap. The vertical range
+    follows f: a bound far below it appears only once it has risen."""
 
     id = "bundle-bounds"
     title = "Best value and lower bound"

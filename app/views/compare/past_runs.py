@@ -22,10 +22,8 @@ LISTED |= {"objective": "objective", "state": "state"}
 
 
 class RunList(Component):
-    """A list of runs to sort, filter, select, name, pin, show and delete.
-
-    ``assets/runs.js`` draws it from plain dictionaries, and sends back a visitor's actions.
-    """
+    """A list of runs to sort, filter, select, name, pin, show and delete. ``assets/runs.js`` draws it from
+    plain dictionaries, and sends back a visitor's actions."""
 
     entries = param.List(default=[], doc="one dictionary a run: its id, texts, and whether it is shown")
     chosen = param.List(default=[], doc="ids of the lines that are chosen")
@@ -37,11 +35,8 @@ class RunList(Component):
 
 
 class PastRuns(View):
-    """Archived runs of this visit and earlier ones.
-
-    The page fills the list with ``say``, and carries out the actions passed to ``on_act``. In a notebook the
-    list holds the given runs.
-    """
+    """Archived runs of this visit and earlier ones. The page fills the list with ``say``, and carries out the
+    actions passed to ``on_act``. In a notebook the list holds the given runs."""
 
     id = "runs"
     title = "Runs"

@@ -151,10 +151,8 @@ def _written(table: ShownTable) -> str:
 
 
 class Racer:
-    """A run, a snapshot of its rows, and its current λ.
-
-    ``spent`` is the cost of each iterate since the last change of λ, negative before that.
-    """
+    """A run, a snapshot of its rows, and its current λ. ``spent`` is the cost of each iterate since the last
+    change of λ, negative before that."""
 
     def __init__(self, trace: Trace, cost: str) -> None:
         self.trace, self.rows, self.here = trace, trace.since(None)[0], segments(trace)[-1]
@@ -184,10 +182,8 @@ class Racer:
         return float(self.spent[within & self._until(horizon)].min(initial=math.inf))
 
     def at(self, horizon: float) -> dict[str, Any]:
-        """Return the record of the last iterate up to this cost.
-
-        Its objective is infinite if it is not finite, or if the run had not begun, as a branch may not have.
-        """
+        """Return the record of the last iterate up to this cost. Its objective is infinite if it is not
+        finite, or if the run had not begun, as a branch may not have."""
         reached = np.flatnonzero(self._until(horizon))
         last = reached[-1] if reached.size else 0
         record = {name: column[last] for name, column in self.rows.items()}

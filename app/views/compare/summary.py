@@ -22,10 +22,8 @@ SUMMARY_HEADS = [page_title(name, column) for name, column in SUMMARY_TABLE.item
 
 
 class Table(View):
-    """A row per run: objective, proved gap, sparsity, work, and CPU seconds to given gaps.
-
-    Headings sort it, and it can be copied as text.
-    """
+    """A row per run: objective, proved gap, sparsity, work, and CPU seconds to given gaps. Headings sort it,
+    and it can be copied as text."""
 
     id = "summary"
     title = "Summary"
@@ -53,10 +51,8 @@ def _line(tag: str, cells: Sequence[str]) -> str:
 
 
 def cells(trace: Trace) -> list[tuple[Value, str]]:
-    """Return the row of a run below ``SUMMARY_HEADS``: pairs of a value, None if unknown, and its text.
-
-    A λ that changed during the run is a text.
-    """
+    """Return the row of a run below ``SUMMARY_HEADS``: pairs of a value, None if unknown, and its text. A λ
+    that changed during the run is a text."""
     info = trace.info
     record = dict(trace.last)
     if trace.result:

@@ -16,10 +16,8 @@ SPAN = 0.1
 
 
 class Accuracy(RunPlot):
-    """The loss's metric on the test part, at the iterates after the start at which it was measured.
-
-    Measuring takes at most 2 % of a run's time. At the cursor the last measured value is shown.
-    """
+    """The loss's metric on the test part, at the iterates after the start at which it was measured. Measuring
+    takes at most 2 % of a run's time. At the cursor the last measured value is shown."""
 
     id = "accuracy"
     title = "Test metric"

@@ -28,9 +28,7 @@ class Aways:
 
     def of(self, trace: Trace, best: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return iterations, ‖w - w*‖/‖w*‖ at each, and how many weights are zero in only one of w and w*.
-
-        The distance is nan if w* is not known precisely enough. w* belongs to the run's current λ.
-        """
+        The distance is nan if w* is not known precisely enough. w* belongs to the run's current λ."""
         (_, before), (_, star) = _seen(best)[-2:]
         of, known = self._known.get(trace, (None, {}))
         if of is None or of() is not best:

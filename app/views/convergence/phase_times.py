@@ -31,11 +31,8 @@ BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "itera
 
 
 class PhaseTimes(View):
-    """CPU seconds of every run by the phase in its record; by epoch if there is a single phase.
-
-    An iterate counts the time since the previous one. Parts are drawn in order or added up; the table shows
-    the sums.
-    """
+    """CPU seconds of every run by the phase in its record; by epoch if there is a single phase. An iterate
+    counts the time since the previous one. Parts are drawn in order or added up; the table shows the sums."""
 
     id = "phases"
     title = "Phases"

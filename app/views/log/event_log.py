@@ -29,10 +29,7 @@ class EventList(Component):
 
 class EventLog(View):
     """Events of the run under the cursor: epochs, returned variables, skipped pairs, failed and long
-    searches, phases, kinks.
-
-    A click on a line moves the cursor there.
-    """
+    searches, phases, kinks. A click on a line moves the cursor there."""
 
     id = "events"
     title = "Events"

@@ -187,10 +187,8 @@ class Playground(ProblemView):
         self._how.object = f"<p>{click} · {apart}</p>"
 
     def _around(self, seen: Window, times: float) -> Window:
-        """Return the region that a picture of a window shows, enlarged by a factor.
-
-        Unless zoomed it extends horizontally or vertically, as both axes have the same scale.
-        """
+        """Return the region that a picture of a window shows, enlarged by a factor. Unless zoomed it extends
+        horizontally or vertically, as both axes have the same scale."""
         if self._zoomed is not None:
             return seen.grown(times, times)
         across = max(1.0, BROADEST * seen.height / seen.width)

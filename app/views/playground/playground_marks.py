@@ -48,10 +48,7 @@ class PlaneMarks:
 
     def shapes(self, size: float) -> dict[str, np.ndarray]:
         """Return the shapes to draw in a window of this size: arrows from w, (4, k), and outlines, (2, n), of
-        the subdifferential and of B.
-
-        ḡ has an arrow of its own if it may differ from the subgradient.
-        """
+        the subdifferential and of B. ḡ has an arrow of its own if it may differ from the subgradient."""
         longest = np.linalg.norm(self.subgradients, axis=1).max(initial=0.0)
         scale = ARROW_SHARE * size / longest if longest > 0.0 else 0.0
         ends, mixed, hull = self.w + scale * self.subgradients, NO_PLANE_POINTS, NO_PLANE_POINTS
@@ -73,10 +70,8 @@ class PlaneMarks:
         return (self.w + ARROW_SHARE * size / length * self.p)[None]
 
     def _ellipse(self, size: float) -> np.ndarray:
-        """Return points q, (n, 2), of an ellipse (q - w)ᵀB⁻¹(q - w) = c.
-
-        c is chosen such that the drawn p ends on it, at its lowest point along ḡ.
-        """
+        """Return points q, (n, 2), of an ellipse (q - w)ᵀB⁻¹(q - w) = c. c is chosen such that the drawn p
+        ends on it, at its lowest point along ḡ."""
         if self.B is None or not np.isfinite(self.B).all():
             return NO_PLANE_POINTS
         values, vectors = np.linalg.eigh(0.5 * (self.B + self.B.T))

@@ -53,9 +53,7 @@ class Scaling(RunPlot):
 
 class Bytes(RunPlot):
     """Memory of Q, or of S and Y without Q, with 2 columns per pair and a row per weight of the working set.
-
-    The thin line is the memory with a row for every weight.
-    """
+    The thin line is the memory with a row for every weight."""
 
     id = "memory-bytes"
     title = "Size of the pairs"

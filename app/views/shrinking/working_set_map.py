@@ -117,10 +117,8 @@ class MapLayout:
         return names
 
     def weight_at(self, trace: Trace, line: int, iteration: int) -> int:
-        """Return a weight of a line, if possible one that has the line's colour at an iteration.
-
-        Of several, return the one that random samples choose first.
-        """
+        """Return a weight of a line, if possible one that has the line's colour at an iteration. Of several,
+        return the one that random samples choose first."""
         members = self.shown[self.edges[line] : self.edges[line + 1]]
         code = self.image[line, min(iteration // self.width, self.image.shape[1] - 1)]
         alike = members[states(trace, iteration, members) == code]
@@ -300,11 +298,8 @@ class WorkingSetMap(ProbeView):
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
-    """Return the order of weights from those that never left to those that left first.
-
-    ``codes`` has a row per iterate. Ties are ordered by how long the weights stayed, then by how long they
-    were not zero.
-    """
+    """Return the order of weights from those that never left to those that left first. ``codes`` has a row
+    per iterate. Ties are ordered by how long the weights stayed, then by how long they were not zero."""
     inside = ~np.isin(codes, OUTSIDE_STATES)
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
     nonzero = (codes == NONZERO) | (codes == RETURNED)
@@ -339,10 +334,7 @@ def edges_of(count: int) -> np.ndarray:
 
 def _ticks(counts: np.ndarray) -> dict[float, int]:
     """Choose round numbers of weights and the lines at which they stand, the largest first, with a minimum
-    distance.
-
-    ``counts`` are the weights below each edge of a line.
-    """
+    distance. ``counts`` are the weights below each edge of a line."""
     if not counts[-1]:
         return {}
     powers = 10 ** np.arange(int(np.log10(counts[-1])) + 1)

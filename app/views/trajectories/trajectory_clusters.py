@@ -23,9 +23,7 @@ MAKERS = {
 @dataclass(frozen=True)
 class Grouping:
     """Clusters of the weights drawn at one iterate: ``labels`` (n,) from 0, -1 for none, made by ``maker``.
-
-    ``slots`` (n,) is the number of each weight's colour, ``COLORED`` for all others.
-    """
+    ``slots`` (n,) is the number of each weight's colour, ``COLORED`` for all others."""
 
     labels: np.ndarray
     maker: str

@@ -85,10 +85,8 @@ class Figures:
         return plot
 
     def show_phases(self, phases: Sequence[tuple[int, int, str]]) -> None:
-        """Shade phases, given by start, end and name; each name has a shade, the first none.
-
-        With several names, those of wide phases are written.
-        """
+        """Shade phases, given by start, end and name; each name has a shade, the first none. With several
+        names, those of wide phases are written."""
         names = dict.fromkeys(name for _, _, name in phases)
         shades = {name: PHASE_ALPHAS[k % len(PHASE_ALPHAS)] for k, name in enumerate(names)}
         shaded = [(start, end, shades[name]) for start, end, name in phases if shades[name]]

@@ -182,11 +182,8 @@ class FtrlState:
         problem.design.touched += 2 * entries
 
     def _take_together(self, batches: Batches, n_steps: int) -> None:
-        """Take the steps of :func:`steps` with lanes shared by the team.
-
-        Each thread adds the gradient of the previous step, then computes its scores, so that threads wait for
-        each other once per step.
-        """
+        """Take the steps of :func:`steps` with lanes shared by the team. Each thread adds the gradient of the
+        previous step, then computes its scores, so that threads wait for each other once per step."""
         work = last = owed = None
         for b in range(n_steps + 1):
             (last, was), owed = (work, owed), (self.k * self.strengths[0], self.k * self.strengths[1])

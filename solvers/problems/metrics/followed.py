@@ -20,10 +20,7 @@ MOST_EXAMPLES = 6
 @dataclass(frozen=True)
 class Examples:
     """The first instances of a part of the data: their rows of X, (rows, d), and the loss with their labels
-    or targets.
-
-    ``held_out`` is whether no solver has seen them.
-    """
+    or targets. ``held_out`` is whether no solver has seen them."""
 
     rows: sp.csr_array
     loss: BoundLoss
@@ -45,10 +42,7 @@ class Examples:
 
     def predict(self, W: np.ndarray, tail: np.ndarray) -> np.ndarray:
         """Return the predicted labels, coded as the ``truth`` of the loss, or numeric targets in single
-        precision.
-
-        A model that ranks labels predicts the first ones, as many as an instance has.
-        """
+        precision. A model that ranks labels predicts the first ones, as many as an instance has."""
         found = self.loss.predict(Scores(np.ascontiguousarray(self.rows @ W), tail.copy()))
         if self.loss.numeric:
             return np.asarray(found).astype(np.float32)

@@ -54,10 +54,8 @@ ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
 
 
 class Shard:
-    """Rows of X and their labels.
-
-    Z, and all arrays computed from it, are held here by number. Only sums over rows are sent.
-    """
+    """Rows of X and their labels. Z, and all arrays computed from it, are held here by number. Only sums over
+    rows are sent."""
 
     def __init__(self, X: Any, loss: BoundLoss, number: int = 0, threads: int = 1) -> None:
         self.number, self.team = number, Team(threads)

@@ -98,11 +98,8 @@ class ShardClient:
 
 
 class ShardedScores(Held):
-    """A reference to scores, or a residual, whose rows are on shards.
-
-    The tail of scores is the same on each, that of a residual is the sum over all: a product is one of a
-    residual and scores.
-    """
+    """A reference to scores, or a residual, whose rows are on shards. The tail of scores is the same on each,
+    that of a residual is the sum over all: a product is one of a residual and scores."""
 
     #: whether Z can be read
     at_hand = False

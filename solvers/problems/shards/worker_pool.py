@@ -104,10 +104,8 @@ class WorkerPool:
         return len(self.members)
 
     def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> ShardAnswer:
-        """Execute orders on every shard and return their combined answer.
-
-        Meanwhile ``pulse`` is called. If it raises, shards finish these orders and are ready for the next.
-        """
+        """Execute orders on every shard and return their combined answer. Meanwhile ``pulse`` is called. If
+        it raises, shards finish these orders and are ready for the next."""
         answer = wait_for(self.members[0].execute(list(orders), len(self)), pulse)
         here = size_of(orders) + size_of(answer.value)
         self.at_root += here

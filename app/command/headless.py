@@ -40,7 +40,7 @@ class Interrupts:
         self.pulse()
 
     def listening(self) -> AbstractContextManager[None]:
-        """Take Ctrl-C and its like from here on, in the main thread."""
+        """Handle Ctrl-C and similar signals during the block, in the main thread."""
         return signals.handled_by(self._end)
 
     def _end(self, *_: object) -> None:
@@ -63,7 +63,8 @@ class RunExecutor(Interrupts):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take Ctrl-C and its like, which end the run at work and the block with it."""
+        """Handle Ctrl-C and similar signals during the block: they end the active run, and the block with
+        it."""
         try:
             with super().listening():
                 yield

@@ -167,7 +167,7 @@ def show_cells(records: Sequence[dict[str, Any]]) -> None:
 
 
 def show_papers(records: Sequence[dict[str, Any]]) -> None:
-    """Print a list of papers, or of the figures and tables of one: a column a field."""
+    """Print a list of papers, or of the figures and tables of one, with a column per field."""
     fields = {name: value for name, value in records[0].items() if name not in ("type", "shows")}
     columns = {n: TableColumn(n, "d" if isinstance(value, int) else "") for n, value in fields.items()}
     show_table(columns, records)

@@ -56,10 +56,7 @@ class Change:
     script: str = ""
 
     def fits(self) -> bool:
-        """Return whether the library needs the change and is as the change expects it.
-
-        One line in the log names a change that is needed and does not fit.
-        """
+        """Return whether the library needs the change, and has one of the known sources."""
         return _fits(self)
 
     def once(self, make: Callable[[], None]) -> Callable[[], None]:

@@ -6,6 +6,6 @@ from solverscope.app.compat import panel_early_changes, panel_event_lock, panel_
 
 
 def apply() -> None:
-    """Make the changes that concern all pages. May be called again and again."""
+    """Make the changes that concern all pages. It may be called repeatedly."""
     for change in (panel_early_changes, panel_event_lock, panel_write_order):
         change.apply()

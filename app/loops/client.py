@@ -47,7 +47,7 @@ CONNECTION_LOST = "the connection to the page is lost"
 
 
 class LoopIterate(NamedTuple):
-    """An iterate as a loop sends it: its number, its seconds, f if the loop knows it, and the weights."""
+    """An iterate that a loop sends: its number, its seconds, f if the loop knows it, and the weights."""
 
     iteration: int
     cpu_seconds: float

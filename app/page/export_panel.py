@@ -82,7 +82,7 @@ class ExportPanel(Component):
                 self._take(form)
 
     def show(self) -> None:
-        """Offer the exports that are possible now."""
+        """Show the exports that are possible now."""
         shown = self._shown()
         runs = [[str(run.style), run.label] for run in shown]
         chosen = self.chosen if self.chosen in [key for key, _ in runs] else ALL_RUNS
@@ -104,7 +104,7 @@ class ExportPanel(Component):
         return [run.trace for run in shown if run.trace is not None]
 
     def _plots(self) -> list[Plot]:
-        """Return the figures in sight."""
+        """Return the visible figures."""
         seen = [view for view in self._views() if view.in_sight and view.has_content()]
         return [self._plot(by, drawn) for view in seen for by, drawn in view.shown_figures()]
 

@@ -23,7 +23,8 @@ FRAME_STYLES = {
 
 
 class Fit(Component):
-    """Suits the page to the browser before it is drawn: its theme, and whether the sidebar is open."""
+    """The adaptation of the page to the browser before it is drawn: its theme, and whether the sidebar is
+    open."""
 
     _esm = ui.page_script("frame.js", initialize="fitToBrowser", render="nothing")
 

@@ -108,7 +108,7 @@ class Guide:
         return None if found is None else int(iterations[found])
 
     def _point(self, id: str | None) -> None:
-        """Draw the ring around the view with an id, and around no other."""
+        """Draw a ring around the view with an id, and remove all others."""
         view = next((view for view in self._page.shown() if view.id == id), None) if id else None
         if view is not self._pointed:
             for one, on in ((self._pointed, False), (view, True)):

@@ -140,7 +140,7 @@ class Page:
         return made
 
     def close(self) -> None:
-        """End everything: the visitor is gone."""
+        """Close the page after its visitor has left."""
         with ExitStack() as parts:  # the last first, and each although another fails
             for part in (self.problem, self.session, self.own_loops, self.teaching, self.session_restore):
                 parts.callback(part.close)
@@ -227,7 +227,7 @@ class Page:
         self.story_menu.value = FREE
 
     def load_story(self, story: Story) -> None:
-        """Set everything up for a story, in one go."""
+        """Apply all settings of a story at once."""
         with batch(models=True), self._setting_up():
             self.guide.go(None)
             if story is not self.story:
@@ -245,7 +245,7 @@ class Page:
 
     @contextmanager
     def _setting_up(self) -> Iterator[None]:
-        """Do not leave the story inside the block, while settings still differ from those of the story."""
+        """Keep the story during the block, while settings differ from it temporarily."""
         self._whole = False
         try:
             yield
@@ -253,7 +253,7 @@ class Page:
             self._whole = True
 
     def _back_to_story(self) -> None:
-        """Set everything as the story has it, at the step that a guided one is at."""
+        """Restore the settings of the story, at the current step of a guided one."""
         at = self.guide.at
         self.load_story(self.story)
         self.guide.go(at)
@@ -309,7 +309,7 @@ class Page:
             self.session.set_lam(lam)
 
     def _changed(self) -> None:
-        """Bring the address and the hints up to date after any change by the user."""
+        """Update the address and the hints after any change by the user."""
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.top_views.show(self.problem.problem)
         self._offer_tabs()
@@ -448,7 +448,7 @@ class Page:
     racing: Mapping[str, str] = MappingProxyType({})
 
     def _start_when_ready(self) -> None:
-        """Execute a press of a button that came before the data, if there is no obstacle now."""
+        """Start the runs of a button pressed before the data were loaded, if there is no obstacle now."""
         step = self.session.pressed
         if step is None or self.problem.loading:
             return
@@ -459,7 +459,7 @@ class Page:
             self._changed()
 
     def start(self, step: bool) -> None:
-        """Start the chosen solvers together, or as soon as the data are there."""
+        """Start the chosen solvers together, or as soon as the data are loaded."""
         setting, base = self.setting, self.problem.problem
         if base is None and self.problem.loading:  # pressed before the browser knew that there are none
             self.session.pressed = step

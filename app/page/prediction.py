@@ -67,13 +67,13 @@ class Prediction:
         return self.ask is not None and not (self.skipped or self.started or self.truth)
 
     def take(self, given: object) -> None:
-        """Take an answer, or one in place of it, if there can be one."""
+        """Record an answer, or replace it, if answers are taken."""
         if self.open:
             found = self.ask.answer(given, self._page.story.labels)
             self.answer = self.answer if found is None else found
 
     def skip(self) -> None:
-        """Leave the question."""
+        """Skip the question."""
         self.skipped = self.skipped or self.open
 
     def update(self) -> None:

@@ -44,7 +44,7 @@ class Presence:
         self._left = self.clock()
 
     def look(self, others: Iterable[Presence]) -> None:
-        """Bring up to date whether a browser is there; ``others`` are those of the server's open pages."""
+        """Update whether a browser is present; ``others`` are those of the server's open pages."""
         now = self.clock()
         if self.connections() > 0:
             self._seen = now

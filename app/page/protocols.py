@@ -43,7 +43,7 @@ class ChosenSolvers(Protocol):
         ...
 
     def new_style(self, taken: Collection[int]) -> int:
-        """Return the number of a style that nothing has."""
+        """Return the number of a style that no run has."""
         ...
 
 

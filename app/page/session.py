@@ -166,11 +166,8 @@ class Session:
         return "paused" if all(run.worker.paused for run in racing) else "running"
 
     def stands(self, run: DisplayedRun) -> str:
-        """Return the state of a run when the newest tick began, or its present state if it came later.
-
-        The plots that the tick draws are at least as new. So no plot lacks the end of a run that is shown to
-        be over.
-        """
+        """Return the state of a run at the start of the newest tick, or its present state if it came
+        later."""
         return self._stood.get(run) or run.state
 
     def pause(self) -> None:
@@ -315,13 +312,13 @@ class Session:
     # what shows them
 
     def show_in(self, view: View) -> None:
-        """Also draw the runs in this view from now on."""
+        """Draw the runs in this view, too, from now on."""
         view.on_failure, view.later = self._failed, partial(self.later, view)
         self.views.append(view)
         view.show(self.traces)
 
     def _attempt(self, work: Callable[[], None], who: object) -> None:
-        """Call ``work``; an error is logged, and keeps nothing else from being done."""
+        """Call ``work``, and log an error, so that other work continues."""
         try:
             work()
         except Exception as error:
@@ -393,7 +390,7 @@ class Session:
         return still and not (self.asked or any(not window.closed for window in self.steered_by))
 
     def hurry(self) -> None:
-        """Tick soon: something has been set to work."""
+        """Tick soon, after the start of new work."""
         if self._timer is not None:
             self._set_period(min(self._timer.period, TICK_MS))
 
@@ -461,7 +458,7 @@ class Session:
                 self.cursor.place(run.trace, hit.iteration)
 
     def close(self) -> None:
-        """End everything; the session is over."""
+        """Stop all runs and end the session."""
         self.closed = True
         by_token.pop(self.token, None)
         self.scheduler.remove(self)

@@ -16,8 +16,10 @@ from solverscope.app.ui.component import Component
 
 
 class StoryCard(Component):
-    """Drawn by ``assets/story_card.js``: open at first, and folded for the rest of the visit once it has been
-    folded. ``on_back()`` is called when a visitor wants the story's settings again. A watcher of the session.
+    """The card of the story, drawn by ``assets/story_card.js``. A watcher of the session.
+
+    It is open at first, and stays folded for the rest of the visit once it was folded. ``on_back()`` is
+    called when a visitor wants to restore the story's settings.
     """
 
     text = param.Dict(default={}, doc="question and points of the story, and how many steps it has")
@@ -49,7 +51,7 @@ class StoryCard(Component):
         self.update()
 
     def update(self) -> None:
-        """Show the step and the question as they are now."""
+        """Show the current step and question."""
         self._prediction.update()
         self.ask = self._prediction.state
         guide = self._guide

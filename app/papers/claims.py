@@ -287,7 +287,7 @@ class Claim:
 
     @property
     def labels(self) -> set[str]:
-        """Return the runs that it speaks of."""
+        """Return the labels of the runs that it is about."""
         return {label for name in ("first", "than", "runs") for label in getattr(self.test, name, ())}
 
     def judge(self, cases: Sequence[Case]) -> Verdict:

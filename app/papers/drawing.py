@@ -107,7 +107,7 @@ class ExhibitOutcome:
 
 
 def page(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
-    """Return an HTML file that stands alone, with all that came out."""
+    """Return a standalone HTML file with all results."""
     sections = [section for outcome in outcomes for section in exhibit_sections(outcome)]
     if len(outcomes) > 1:
         sections = [Section(paper.title), *sections, Section("Not run", _not_run(paper))]
@@ -115,7 +115,7 @@ def page(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
 
 
 def _not_run(paper: Paper) -> str:
-    """Return which exhibits have no runs, and why."""
+    """Return the exhibits without runs, and the reasons."""
     said = [f"{one.name}, {one.title}: {one.why_not}" for one in paper.exhibits.values() if one.why_not]
     return "".join(f"<p>{html.escape(one)}</p>" for one in [*said, *paper.missing])
 
@@ -174,7 +174,7 @@ def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
 
 
 def _about(found: Sequence[Case]) -> list[str]:
-    """Return how well f* is known, a sentence each."""
+    """Return sentences on how well f* is known."""
     unsure = [case.unsure for case in found]
     if not unsure:
         return ["Nothing has been run."]

@@ -64,7 +64,7 @@ class Groups:
 
     @property
     def stays(self) -> float | None:
-        """Return the same of clusters some iterates later."""
+        """Return the largest share of the variance inside the same clusters some iterates later."""
         return max((row.later for row in self.rows), default=None)
 
     @property

@@ -94,8 +94,8 @@ class ExhibitRun:
 
     @property
     def whole(self) -> bool:
-        """Return whether it did all that it was to do: a number of iterations is part of an experiment, a
-        limit of seconds is not."""
+        """Return whether it was not cut by a limit of seconds; a number of iterations is part of an
+        experiment."""
         return self.over or self.record.get("status") == "max-iter"
 
 
@@ -202,7 +202,7 @@ def by_data(found: Iterable[Case]) -> dict[str, list[Case]]:
 
 
 def first_seeds(found: Iterable[Case]) -> list[Case]:
-    """Leave out problems that differ from one before in the seed alone."""
+    """Return the problems without those that differ from a previous one in the seed alone."""
     groups: dict[str, Case] = {}
     for case in found:
         groups.setdefault(replace(case.problem, seed=0).key, case)

@@ -45,7 +45,7 @@ class SweepLayout:
 
 
 def layout(exhibit: Exhibit) -> SweepLayout:
-    """Leave out the data sets that are not available."""
+    """Return an exhibit's layout without the data sets that are not available."""
     if exhibit.sweep is None:
         return SweepLayout(None, {})
     shared = {name: value for name, value in exhibit.sweep.items() if name not in (RUNS, "data")}

@@ -114,7 +114,7 @@ class ArchivedRun:
 
     @property
     def title(self) -> str:
-        """Return its name among others."""
+        """Return its title in the list."""
         return f"{self.name or self.label or 'run'} #{self.id}"
 
 
@@ -208,7 +208,7 @@ class Archive:
         self._set([id], alive=1, heartbeat=time.time(), state=trace.status, about=info_json(trace), **reached)
 
     def end(self, id: int, trace: Trace, state: str | None = None) -> None:
-        """Write how a run ended, all its rows as one block, its weights and its observations."""
+        """Write the ending of a run, all its rows as one block, its weights and its observations."""
         rows, _, _ = trace.since(None)
         if len(rows["iteration"]):
             self.add(id, rows, 0)
@@ -321,7 +321,7 @@ class Archive:
         return trace
 
     def rename(self, id: int, name: str) -> None:
-        """Name a run; with an empty name it is called as its solver."""
+        """Name a run; an empty name restores that of its solver."""
         self._change([id], name=" ".join(name.split())[:MAX_ENTRY_NAME_LENGTH])
 
     def pin(self, id: int, pinned: bool) -> None:

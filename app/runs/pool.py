@@ -187,7 +187,7 @@ class PoolWorker:
             self._yield_slot()
 
     def step(self, run: object, iterate: object) -> None:
-        """Use up one allowed step after an iterate, keep the pace, and do as ``pulse``."""
+        """Count an iterate: use up one allowed step, limit the pace, and call ``pulse``."""
         with self.pool.lock:
             self._allowance = max(self._allowance - 1, 0)
             if self._pace:
@@ -290,7 +290,7 @@ class RunPool:
 
     @property
     def _kept_free(self) -> int:
-        """Count the slots that are not handed out."""
+        """Count the slots that are reserved for the page."""
         return 1 if self._pages and self.slots > 1 else 0
 
     @property

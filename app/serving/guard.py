@@ -160,7 +160,7 @@ class _PrefixRedirect(RequestHandler):
 
 
 class _IsKnownHandler(RequestHandler):
-    """The answer to whether the session of a page that has lost its connection is still there."""
+    """The handler that answers whether the session of a page that has lost its connection still exists."""
 
     def initialize(self, context: ApplicationContext) -> None:
         self._context = context

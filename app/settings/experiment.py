@@ -156,7 +156,7 @@ class Experiment:
         return replace(self, entrants=tuple(runs)), labels
 
     def arguments(self) -> list[str]:
-        """Return the arguments of ``solverscope`` that ask for it."""
+        """Return the arguments of ``solverscope`` that run it."""
         said = ["run", self.problem.data]
         for setting in SETTINGS:
             if setting.part and setting not in (DATA, ENTRANTS):

@@ -73,8 +73,8 @@ class Story:
         return tuple(entrant.label for entrant in self.setting.entrants)
 
     def optimum(self, problem: Recipe) -> float | None:
-        """Return f* if it is the story's problem, or that of one of its solvers, from whatever start; else
-        None."""
+        """Return f* of a problem if it is that of the story or of one of its solvers, for any starting point;
+        else None."""
         own = self.setting.problem
         solved = map(_anywhere, (own, *(entrant.recipe(own) for entrant in self.setting.entrants)))
         return self.f_star.get(problem.penalty) if _anywhere(problem) in solved else None

@@ -107,7 +107,7 @@ class CellProgress:
         self._over(status, message)
 
     def recall(self, record: Mapping[str, Any]) -> None:
-        """Take the record of how it ended, now or in an earlier sitting."""
+        """Restore the ending from a record of this or an earlier sweep."""
         self.record, self.status, self.message = dict(record), record["status"], record["message"]
         # last: whoever sees it finds the record
         self.state = self.status if self.status in RERUN_STATES else "finished"

@@ -63,7 +63,8 @@ class CellReporter:
     # the gate of the run
 
     def heartbeat(self) -> Heartbeat:
-        """Return when the run was last here, and whether it is to end; a run that is held is here."""
+        """Return the time of the last sign of life, which a paused run also gives, and whether the run is to
+        end."""
         return Heartbeat(time.monotonic() if self._held else self._last, self._command == "stop")
 
     def pulse(self) -> None:

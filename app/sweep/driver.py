@@ -82,7 +82,7 @@ class SweepDriver:
         return {"go": "running", "pause": "paused", "stop": "stopping"}[self._command]
 
     def pause(self) -> None:
-        """Hold all cells at work, within half a second; cells that begin are held as well."""
+        """Pause all active cells within half a second, and new ones when they begin."""
         if self._command == "go":
             self._tell("pause")
 
@@ -92,7 +92,7 @@ class SweepDriver:
             self._tell("go")
 
     def stop(self, reason: str = "stopped by the user") -> None:
-        """End all cells at work, and begin no others."""
+        """Stop all active cells, and begin no others."""
         if self._command != "stop":
             self.message = reason
             self._tell("stop")
@@ -252,7 +252,7 @@ class SweepDriver:
 
 
 def _in_words(error: Exception) -> str:
-    """Return in words why Dask gave a cell up."""
+    """Describe why Dask abandoned a cell."""
     if type(error).__name__ == "KilledWorker":
         return (
             "the workers that ran it died, again and again: it takes more memory than they may have, or its "

@@ -107,7 +107,7 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the data but which part is held out."""
+    """Return the options of the data without the held-out part."""
     return {name: value for name, value in options.items() if name != "cv"}
 
 
@@ -168,6 +168,6 @@ def _common_lam(runs: Sequence[Mapping[str, Any]], place: str, value: float | No
 
 
 def _held_out(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Return in words which data the metric is on."""
+    """Describe the data of the metric in words."""
     parts = {run["options"]["cv"].partition("/")[2] for run in runs if run["options"].get("cv")}
     return f"{'/'.join(sorted(parts))} parts" if parts else TEST

@@ -56,8 +56,8 @@ def execute(run: Run, heartbeat: Callable[[], Heartbeat]) -> Trace:
 
 
 def _is_overdue(run: Run, silent: float, computed: float) -> bool:
-    """Return whether a run that was silent for so many seconds, and computed in so many of them, is well
-    beyond its limit."""
+    """Return whether a run is well beyond its limit, from its seconds since the last heartbeat and the CPU
+    seconds in them."""
     if run.stopping.max_seconds is None:
         return False
     left = max(run.stopping.max_seconds - run.trace.last.get("cpu_seconds", 0.0), 0.0) + AFTER_LIMIT
@@ -78,7 +78,7 @@ def _given_up(run: Run, thread: threading.Thread, status: str, what: str) -> Tra
 
 
 class _Computing(threading.Thread):
-    """The thread of a run, whose CPU seconds others may read."""
+    """The thread of a run, with CPU seconds that other threads may read."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(name=f"run of {run.label}", daemon=True)

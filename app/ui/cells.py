@@ -79,7 +79,7 @@ def style(address: str) -> str | None:
 
 
 def inline_styles(models: Sequence[Model], root: Model) -> None:
-    """Write style sheets of other hosts into the models that use them, each once for a plot."""
+    """Write style sheets of other hosts into the models that use them, once per plot."""
     made: dict[str, InlineStyleSheet] = {}
 
     def inlined(sheet: object) -> object:

@@ -54,7 +54,7 @@ def _decimals(size: float) -> int:
 
 
 def _aligned(value: float | None, decimals: int | None) -> str:
-    """Write a number with so many decimals; without any given with six significant digits."""
+    """Write a number with this many decimals; None stands for six significant digits."""
     if value is None or not math.isfinite(value):
         return "–"
     if decimals is None and value == 0:

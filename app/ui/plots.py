@@ -64,10 +64,7 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
 
 
 def show_all(fig: figure) -> None:
-    """Undo the zoom of a figure that shows something else now.
-
-    The browser does it, which alone knows whether a visitor has zoomed.
-    """
+    """Reset the zoom of a figure with new contents."""
     fig.tags = [fig.tags[0] + 1 if fig.tags else 1]
 
 
@@ -160,7 +157,7 @@ def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:
 
 
 def fill(source: ColumnDataSource, *columns: Sequence[Any]) -> None:
-    """Put these columns into a source, in its order; without any it is emptied."""
+    """Put these columns into a source, in its order; without any, empty it."""
     put(source, dict(zip(source.data, columns or [()] * len(source.data), strict=True)))
 
 

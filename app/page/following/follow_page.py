@@ -85,7 +85,7 @@ class FollowPage:
         return frame("Lesson · Solverscope", header, [], [main, foot], 0)
 
     def update(self) -> None:
-        """Show the problem of the teacher's page, and the tab that is open there."""
+        """Show the problem of the teacher's page, and its open tab."""
         teacher = self.teacher
         if self.lesson.over or teacher.session.closed:
             self.session.over = True

@@ -35,7 +35,7 @@ class FollowingSession(Session):
 
     @property
     def at_rest(self) -> bool:
-        """Return whether there is nothing to follow, so that no tick is needed."""
+        """Return whether the leader has nothing new, so that no tick is needed."""
         return self.over
 
     def tick(self) -> None:

@@ -63,7 +63,7 @@ def _drawing(leader: Session, name: str) -> View:
 
 
 def again(view: View, session: Session) -> View:
-    """Return another view of the kind, set as this one is."""
+    """Return another view of the same kind with the same settings."""
     if isinstance(view, ProblemView):
         return type(view)((), session.cursor, problem=view.problem)
     made = type(view)((), session.cursor)

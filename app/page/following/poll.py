@@ -34,7 +34,7 @@ class Poll(Component):
         self._receipts: deque[int] = deque(maxlen=MAX_RECEIPTS)
 
     def update(self) -> None:
-        """Show the current question, and which answers were counted."""
+        """Show the current question, and the receipts of counted answers."""
         self.state = self._prediction.poll
         self.receipts = list(self._receipts)
 

@@ -21,8 +21,7 @@ BEHIND_PROXY = "Only those can open it whom the proxy before this server lets in
 
 
 class Teaching(Component):
-    """Begins a lesson on ``page`` when it is asked for, and ends it with the page or before. A watcher of the
-    session."""
+    """The start of a lesson on ``page``, which ends with the page or before. A watcher of the session."""
 
     code = param.String(default="", doc="the code of the lesson; empty while there is none")
     address = param.String(default="", doc="what is added to the page's own address")

@@ -91,10 +91,7 @@ class OwnData(Component):
             self._take_result(end.value)
 
     def _take_in(self, name: str, size: int) -> Generator[None, Any, Any]:
-        """Wait for all pieces of a file, which are written, and return its contents once they are read.
-
-        Raises ValueError, one sentence, if the file is invalid.
-        """
+        """Wait until all pieces of a file are written, and return its contents once they are read."""
         self._size, most = size, self.limits["size"]
         if not 0 < size <= most:
             what = "is empty" if size <= 0 else f"has more than {most:,} bytes"
@@ -165,7 +162,7 @@ class OwnData(Component):
             self.notice = self._said
 
     def _give_up(self, error: str) -> None:
-        """Forget the file that is under way, and show why."""
+        """Forget the pending file, and show the reason."""
         self._forget()
         self.param.update(busy=False, notice="", error=error)
 

@@ -69,7 +69,7 @@ class RunControls:
         self._session.tick()
 
     def update(self) -> None:
-        """Enable the buttons that make sense now."""
+        """Enable the buttons that apply in the current state."""
         state, waits = self._session.state, self._session.pressed is not None
         cannot_start = state == "idle" and self._page.obstacle is not None
         self.run.disabled = state == "running" or cannot_start

@@ -196,7 +196,7 @@ class SweepPanel:
 
     @property
     def _slots(self) -> int:
-        """Return the processes of a sweep on this machine: one core is left to the page."""
+        """Return the number of processes of a sweep on this machine: all cores but one, for the page."""
         return max(1, self._session.share.pool.slots - 1)
 
     def _take(self, text: str) -> None:
@@ -276,7 +276,7 @@ class SweepPanel:
         return "<br>".join(said)
 
     def _answer(self) -> str:
-        """Return why the cell that was clicked on last could not be opened; empty if it was."""
+        """Return why the cell of the last click could not be opened, or ""."""
         if not self._clicked:
             return ""
         watched = self.sweep.cells[self._clicked]
@@ -298,12 +298,12 @@ class SweepPanel:
         return [_outcome(watched, best, gap) for watched in cells]
 
     def choices(self) -> list[Chosen]:
-        """Return which λ were chosen."""
+        """Return the chosen λ."""
         return [] if self.sweep is None else [_chosen(choice) for choice in self.sweep.choices()]
 
 
 def _so_far(watched: CellProgress) -> dict[str, Any]:
-    """Return the record of a run, also of one that is still at work."""
+    """Return the record of a run, which may be active."""
     if watched.record:
         return watched.record
     trace = watched.trace

@@ -36,8 +36,7 @@ def used_by(story: Story) -> set[type[View]]:
 
 
 class TabLine(pmui.TabMenu):
-    """A line of tabs that passes over a click on one that it no longer has: it may have been on its way
-    while the page learned of other tabs."""
+    """A line of tabs that ignores clicks on removed tabs, which may arrive after the removal."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(

@@ -40,7 +40,7 @@ UNFOLLOWED = "unfollowed"
 
 
 def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
-    """Do ``work`` and ``then`` here and now."""
+    """Call ``work`` and ``then`` immediately."""
     then(work(lambda: None))
 
 
@@ -156,11 +156,11 @@ class View(Cell):
         return self.cursor.run if self.cursor.run in self.traces else None
 
     def put_above(self, *pieces: pn.viewable.Viewable) -> None:
-        """Put something of the page's above the panes."""
+        """Add pieces of the page above the panes."""
         self._head.extend(pieces)
 
     def put_below(self, *pieces: pn.viewable.Viewable) -> None:
-        """Put something of the page's below the panes."""
+        """Add pieces of the page below the panes."""
         self._root.append(ui.column(*pieces, kind="head"))
 
     def build(self) -> None:
@@ -190,7 +190,7 @@ class View(Cell):
             part.update()
 
     def drew(self, iteration: int | None) -> None:
-        """Note the iterate of the run under the cursor that is drawn from now on; None stands for none."""
+        """Record the iterate of the run under the cursor that is drawn from now on, or None."""
         run = self.cursor.run
         here = iteration is not None and run is not None
         self._place = ShownPlace(ref(run), run.info.label, int(iteration)) if here else None
@@ -279,7 +279,7 @@ class View(Cell):
         self._draw_content()
 
     def _look_anew(self) -> None:
-        """Undo the zoom if all runs have been replaced by runs on other problems."""
+        """Reset the zoom if all runs have been replaced by runs on other problems."""
         runs = {ref(trace) for trace in self.traces}
         keys = {trace.info.problem.get("key") for trace in self.traces}
         before, known = self._seen
@@ -289,7 +289,7 @@ class View(Cell):
             self._seen = runs, keys
 
     def show_all(self) -> None:
-        """Undo the zoom of all figures."""
+        """Reset the zoom of all figures."""
         for _, plot in self.shown_figures():
             ui.show_all(plot)
 

@@ -10,11 +10,8 @@ from solverscope.app.ui.menu import Menu
 
 
 class StoryMenu(Menu):
-    """The choice of a story by its id (``value``).
-
-    Topics are disabled lines: Material's own groups put elements into the list that no list of options may
-    have.
-    """
+    """The choice of a story by its id (``value``). Topics are disabled lines: Material's own groups put
+    elements into the list that no list of options may have."""
 
     def __init__(self, story: str) -> None:
         lines = {FREE_NAME: FREE}

@@ -21,10 +21,8 @@ LOADING, LEAVING, LOOK = 600.0, 5.0, 1.0
 
 
 class DaskCrew(WorkerPool):
-    """A worker pool of Dask actors, each on a worker of its own, which send messages to each other.
-
-    Orders have names and numbers; each actor loads its rows itself, and the plug-ins of this process.
-    """
+    """A worker pool of Dask actors, each on a worker of its own, which send messages to each other. Orders
+    have names and numbers; each actor loads its rows itself, and the plug-ins of this process."""
 
     def __init__(self, client: Client, recipe: Recipe, count: int) -> None:
         self.client, files = client, plugins.loaded()

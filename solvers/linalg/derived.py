@@ -11,12 +11,8 @@ from ..compute.jit import compile_clock
 
 
 class Derived:
-    """Arrays made of the data at their first use. Each run that uses one counts the time it took as set-up,
-    whether it was the first to use it or not.
-
-    ``setup_seconds``: CPU seconds that the things used here took. ``spent``: wall and CPU seconds that this
-    user has spent here on making them, or waiting for them, compiling left out.
-    """
+    """Arrays derived from the data at their first use. Each run that uses one counts its CPU time as set-up,
+    whether it computed the array or not."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Any, float]] = {}
@@ -37,7 +33,7 @@ class Derived:
         return frozenset(self._used)
 
     def attached(self) -> Self:
-        """Share the arrays with another user, which gets an account of its own."""
+        """Share the arrays with another user, which has its own record of those it used."""
         other = copy.copy(self)
         other._forget()
         return other

@@ -68,8 +68,8 @@ NO_DRIFT = Drift()
 
 
 def rounding_of_sums(problem: Objective) -> float:
-    """Return the share of sums over instances, entries of a column or of a row that rounding may make: some
-    √n units."""
+    """Return the relative rounding error of sums over instances, entries of a column or of a row: some √n
+    units."""
     n = max(problem.design.n_rows, problem.design.n_features, 1)
     return sys.float_info.epsilon * (4.0 + math.sqrt(n))
 

@@ -40,7 +40,7 @@ KEPT_WEIGHTS = 10_000_000
 
 
 class Problem(Objective):
-    """An objective f(w) = s L(A w) + λR(w) with all that is known of it; :func:`make_problem` makes one.
+    """An objective f(w) = s L(A w) + λR(w) with its data; :func:`make_problem` makes one.
 
     Parameters
     ----------
@@ -180,14 +180,13 @@ class Problem(Objective):
 
     @property
     def key(self) -> str:
-        """Hash everything that determines the optimum, and no text that only describes."""
+        """Hash everything that determines the optimum, without descriptive texts."""
         text = json.dumps(self.identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
     def lasting(self) -> bool:
-        """Return whether the key will mean this problem in another process too: loss and penalty have
-        sources."""
+        """Return whether the key is valid in other processes: it is if loss and penalty have sources."""
         kinds = type(self.loss.declared), self.loss.formula, type(self.penalty)
         return all(source_digest(kind) is not None for kind in kinds)
 

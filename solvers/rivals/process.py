@@ -110,7 +110,7 @@ class Process:
         self._frames.put(None)
 
     def send(self, **frame: Any) -> None:
-        """Send a frame; a process that is gone is noticed by whoever waits for its answer."""
+        """Send a frame; if the process is gone, waiting for its answer reports that."""
         with suppress(OSError):
             write(self._orders, **frame)
 
@@ -154,7 +154,7 @@ class Process:
         return False
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         for process in self._seen[1:]:
             with suppress(psutil.Error):
                 process.kill()

@@ -43,10 +43,7 @@ class Cursor(param.Parameterized):
 
     def keep_up(self, traces: Sequence[Trace]) -> None:
         """Move to the first run, unless a chosen one is still there; while following, move to its newest
-        iterate.
-
-        Runs may start in any order.
-        """
+        iterate. Runs may start in any order."""
         stays = self.chosen and self.run in traces
         run = self.run if stays else next(iter(traces), None)
         changes: dict[str, object] = {} if run is self.run else {"run": run}

@@ -43,7 +43,7 @@ SECTION_PARTS = {"f and its model": "f", "L and its cuts": "L"}
 
 
 class SectionCurve:
-    """f and its loss part L on a line w + t d, at places ``t`` of a window; made in any thread."""
+    """f and its loss part L on a line w + t d, at places ``t`` of a window; computed in any thread."""
 
     def __init__(
         self,
@@ -236,6 +236,6 @@ def drawn(
 
 
 def _joined(t: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return curves over the same places as one, with gaps between them."""
+    """Return curves over the same places as one curve, with gaps between them."""
     gap = np.full((len(rows), 1), np.nan)
     return np.tile(np.append(t, np.nan), len(rows)), np.hstack([rows, gap]).ravel()

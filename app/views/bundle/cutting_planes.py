@@ -40,9 +40,11 @@ class BundleBounds(RunPlot):
 
 
 class BundleView(Plots, ProbeView):
-    """Of the run under the cursor: its cuts on a line below the function, up to the cursor, and the weights α
-    of all of them over the iterations; of all runs the best value with the lower bound, and the gap between
-    the two."""
+    """Cuts of the run under the cursor, and bounds of all runs.
+
+    It shows the cuts on a line below the function, up to the cursor, and the weights α of all of them over
+    the iterations. Of all runs it shows the best value with the lower bound, and the gap between the two.
+    """
 
     id = "bundle"
     title = "Bundle"

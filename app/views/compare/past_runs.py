@@ -73,7 +73,7 @@ class PastRuns(View):
         return [ShownTable(self.title, list(LISTED.values()), rows)]
 
     def say(self, entries: Sequence[dict[str, Any]], chosen: Sequence[int], notice: str, undo: bool) -> None:
-        """Show this list, and this above it."""
+        """Show this list, below a message."""
         self.list.param.update(entries=list(entries), chosen=list(chosen), notice=notice, undo=undo)
         self.update()
 

@@ -131,7 +131,7 @@ class Race(View):
         return horizon
 
     def _finish(self, racers: Sequence[Racer]) -> ShownTable:
-        """Return the order in which runs came to the gaps."""
+        """Return the order in which runs reached the gaps."""
         title, heads = "Order of finish", ("relative gap", "order of finish, by CPU seconds")
         if racers[0].here.f_star is None:
             return ShownTable(title, heads, (), "The order of finish appears once f* is known.")

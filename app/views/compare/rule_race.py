@@ -26,10 +26,7 @@ class Members(RunPlot):
 
 
 class Cost(RunPlot):
-    """CPU seconds spent on tests of the weights up to each iterate, known of solvers that are given a rule.
-
-    The gradient on the working set is not counted: a step needs it whatever the rule.
-    """
+    """CPU seconds spent on tests of the weights up to each iterate, known for solvers with a rule."""
 
     id = "rule-cost"
     title = "Cost of the tests"
@@ -42,7 +39,7 @@ class Cost(RunPlot):
 
 
 class Mistakes(RunPlot):
-    """Weights that had left by a guess and came back non-zero, all up to each iterate."""
+    """Weights that were left out by a guess and returned non-zero, cumulative over the iterates."""
 
     id = "rule-mistakes"
     title = "Mistakes"

@@ -68,7 +68,7 @@ def cells(trace: Trace) -> list[tuple[Value, str]]:
 
 
 def kind(trace: Trace) -> str:
-    """Return "ghost" and "branch" as far as a run is one; empty for other runs."""
+    """Return "ghost", "branch" or both for such a run; empty for other runs."""
     kinds = {"ghost": run_styles.style_of(trace).ghost, "branch": trace.info.origin is not None}
     return ", ".join(word for word, one in kinds.items() if one)
 

@@ -65,11 +65,7 @@ class Convergence(RunPlot):
         ]
 
     def references(self, trace: Trace) -> list[tuple[int, float, bool]]:
-        """Return, for each stretch of a run at one λ, its first iteration, a reference value and whether it
-        is f*.
-
-        The value is f* of the stretch's problem if it is known, else the best objective so far.
-        """
+        """Return the first iteration of each segment of a run, a reference value, and whether that is f*."""
         return [(segment.first, *self._reference(trace, segment)) for segment in segments(trace)]
 
     def _alike(self, trace: Trace, segment: Segment) -> list[tuple[Trace, Segment]]:
@@ -98,7 +94,7 @@ class Convergence(RunPlot):
 
     @property
     def unbounded(self) -> bool:
-        """Return whether a run found that there is no optimum to measure a distance from."""
+        """Return whether a run found f unbounded below, so that there is no optimum."""
         return any(t.status == "unbounded" for t in self.traces)
 
     @property

@@ -115,7 +115,7 @@ def sums(run: pd.DataFrame) -> pd.DataFrame:
 
 
 def palette(names: Iterable[str]) -> dict[str, str]:
-    """Choose a colour for each phase: epochs alternate between two, the rest is grey."""
+    """Choose a colour for each phase: epochs alternate between two, unnamed parts are grey."""
     names = dict.fromkeys(names)
     phases = [name for name in names if _epoch(name) is None and name not in NO_PHASES]
     colors = {name: ui.COLORS[k % len(ui.COLORS)] for k, name in enumerate(phases)}
@@ -137,7 +137,7 @@ def legend(colors: Mapping[str, str]) -> dict[str, str]:
 def bars(
     runs: Mapping[str, pd.DataFrame], colors: Mapping[str, str], *, added_up: bool
 ) -> dict[str, np.ndarray]:
-    """Return the columns of the bars, a run a line from above."""
+    """Return the columns of the bars, a line per run from the top."""
     lines = []
     for line, (label, run) in enumerate(runs.items()):
         shown = sums(run) if added_up or len(run) > MAX_BAR_PARTS else run
@@ -150,7 +150,7 @@ def bars(
 
 
 def table(runs: Mapping[str, pd.DataFrame]) -> str:
-    """Return the sums as a table, HTML: seconds and share of each part, a run a line."""
+    """Return the sums as an HTML table: seconds and share of each part, a line per run."""
     added = [sums(run).set_index("part")["seconds"].rename(label) for label, run in runs.items()]
     seconds = pd.concat(added, axis=1, sort=False).T
     kept = seconds.shape[1] if seconds.shape[1] <= MAX_TABLE_COLUMNS + 1 else MAX_TABLE_COLUMNS

@@ -127,5 +127,5 @@ def _violation(trace: Trace) -> float:
 
 
 def _scored(trace: Trace) -> list[tuple[int, np.ndarray]]:
-    """Return the scores that were kept, with their iterations."""
+    """Return the observed scores, with their iterations."""
     return [(k, seen["z"]) for k, seen in trace.probes.entries(SCORES.name)]

@@ -38,7 +38,7 @@ class Algorithm(View):
 
     @property
     def _algorithm(self) -> Pseudocode | None:
-        """Return the algorithm that the run follows with its hyper-parameters."""
+        """Return the steps of the run's algorithm for its hyper-parameters."""
         info = self.chosen.info
         solver = SOLVERS.get(info.solver)
         if solver is None or (algorithm := pseudocode(solver)) is None:
@@ -94,7 +94,7 @@ def typeset(text: str) -> str:
 
 
 def written(value: Any) -> str:
-    """Write the value of a field."""
+    """Format the value of a field."""
     if isinstance(value, float):
         return ui.number(int(value) if value.is_integer() else value, STEP_DIGITS)
     return str(value)

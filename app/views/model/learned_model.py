@@ -206,7 +206,8 @@ def _labels_html(truth: list[str], guess: list[str]) -> str:
 
 
 def _example(X: sp.csr_array, names: Names, sizes: Mapping[int, float], said: str) -> str:
-    """Return one example, of these rows, as HTML: pictures, words, or the features that weigh most."""
+    """Return one example, of these rows, as HTML: pictures, words, or the features with the largest
+    contributions."""
     if names.picture_shape is not None:
         height, width = names.picture_shape
         values = X[:PICTURES, : height * width].toarray()

@@ -196,7 +196,7 @@ class Playground(ProblemView):
         return seen.grown(across, up) if times == 1.0 else seen.grown(1.1 * across, 1.1 * up)
 
     def _ranged(self, event: RangesUpdate) -> None:
-        """Follow the part of the plane that the visitor sees."""
+        """Follow the visible part of the plane."""
         ends = [end for end in (event.x0, event.x1, event.y0, event.y1) if end is not None]
         if len(ends) < 4 or not all(map(math.isfinite, ends)):
             return
@@ -250,7 +250,7 @@ def places(entries: Entries) -> np.ndarray:
 
 
 def trajectory(entries: Entries) -> dict[str, np.ndarray]:
-    """Return the columns of a curve: some iterates of very many, the last one among them."""
+    """Return the columns of a curve, thinned to some iterates, the last one included."""
     stride = -(-len(entries) // MAX_TRAJECTORY_POINTS) or 1
     entries = entries[: len(entries) - 1 : stride] + entries[-1:]
     x, y = places(entries).T
@@ -263,7 +263,7 @@ def trajectory(entries: Entries) -> dict[str, np.ndarray]:
 
 
 def describe(trace: Trace, iteration: int, marks: PlaneMarks) -> str:
-    """Return the solver's information at an iterate in words, and the end of the run if it is there."""
+    """Describe the solver's numbers at an iterate in words, and its ending at the last one."""
     label, k = html.escape(trace.info.label), ui.number(iteration)
     head = f"<b>{label}</b>, iterate {k} at {vector(marks.w)}: f = {ui.number(marks.f, 6)}."
     lines = [head, *marks.sentences]

@@ -33,7 +33,8 @@ class Window(NamedTuple):
 
     @classmethod
     def around(cls, points: np.ndarray) -> Self:
-        """Return the smallest rectangle with these points (n, 2) and a margin; none is a line."""
+        """Return the smallest rectangle with these points (n, 2) and a margin; it has positive width and
+        height."""
         low, high = points.min(axis=0), points.max(axis=0)
         size = high - low
         size = np.maximum(size, 0.3 * size.max() or 1.0)
@@ -60,7 +61,7 @@ class Window(NamedTuple):
         return Window(self.x0 - x, self.x1 + x, self.y0 - y, self.y1 + y)
 
     def holds(self, other: Window) -> bool:
-        """Return whether the other is a part of this one."""
+        """Return whether it contains the other."""
         return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
 
 

@@ -87,7 +87,7 @@ class Plane:
         return [dots, ui.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
 
     def show(self, name: str, *columns: Sequence[Any]) -> None:
-        """Draw these columns of a source, in the order of ``PLANE_SOURCES``; none if none are given."""
+        """Draw these columns of a source, in the order of ``PLANE_SOURCES``; without any, clear it."""
         ui.fill(self.sources[name], *columns)
 
     def show_ground(self, land: Landscape) -> None:

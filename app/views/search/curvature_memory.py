@@ -40,7 +40,7 @@ class Pairs(RunPlot):
 
 
 class Scaling(RunPlot):
-    """γ of the matrix B₀ that the pairs are added to: γI, or γ times a diagonal."""
+    """γ of the matrix B₀ to which the pairs are added: γI, or γ times a diagonal."""
 
     id = "memory-gamma"
     title = "Scaling γ"

@@ -101,7 +101,7 @@ class WhyLeft(ProbeView):
         self._begun = 0  # the weight that is shown until somebody chooses another
 
     def _begin(self, trace: Trace) -> None:
-        """Show a weight that came back, if there is one, until somebody has chosen another."""
+        """Show a weight that returned, if there is one, until a visitor chooses another."""
         if self.weight == self._begun:
             seen = (test.get("returned", ()) for _, test in trace.probes.entries(SHRINKING.name))
             self._begun = int(next((weights[0] for weights in seen if len(weights)), self.weight))
@@ -127,7 +127,7 @@ class WhyLeft(ProbeView):
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, said)}.</p>"
 
     def _watched(self, trace: Trace) -> int:
-        """Return the weight asked for, or the last one there is."""
+        """Return the chosen weight, or the last one if that does not exist."""
         return min(self.weight, int(trace.probes.entry(ACTIVE.name, 0)[1]["size"]) - 1)
 
 
@@ -153,7 +153,7 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
 
 
 def _has(seen: Seen, name: str, weight: int) -> int:
-    """Return whether a set that the ``active`` probe saw has a weight."""
+    """Return whether a set of the ``active`` probe contains a weight."""
     found = subset(seen, name)
     return contains(found, np.array([weight]))[0] if found else UNKNOWN
 
@@ -169,8 +169,7 @@ def _of(seen: Seen, name: str, weight: int) -> float:
 
 
 def block_states(trace: Trace, iteration: int, seen: Seen) -> np.ndarray:
-    """Return for each block whose gradient a test has kept whether it leaves, stays at zero, or is not zero:
-    SHRUNK, ZERO or NONZERO."""
+    """Return the state of each block whose gradient a test has kept: SHRUNK (it leaves), ZERO or NONZERO."""
     width = int(seen.get("width", 1))
     weights = width * seen["members"][:, None].astype(np.int64) + np.arange(width)
     codes = states(trace, iteration, weights.ravel()).reshape(-1, width)

@@ -91,7 +91,7 @@ class MapLayout:
         self.counts = np.append(0.0, np.cumsum(stands_for[order]))[self.edges]
 
     def is_due(self, trace: Trace, entries: list[int]) -> bool:
-        """Return whether the lines are due to be chosen and sorted again."""
+        """Return whether the lines have to be chosen and sorted again."""
         if entries[-1] >= self.room or self.run() is not trace:
             return True
         if trace.result:
@@ -100,7 +100,7 @@ class MapLayout:
         return grown >= (EARLY_SORT_GROWTH if self._strangers else SORT_GROWTH)
 
     def add(self, trace: Trace, entries: list[int]) -> slice:
-        """Paint the entries that are new, and return their columns."""
+        """Paint the new entries, and return their columns."""
         first = (self.until + 1) // self.width
         for k in (k for k in entries if k > self.until):
             _, seen = trace.probes.entry(ACTIVE.name, k)
@@ -126,8 +126,8 @@ class MapLayout:
         return int(members[np.argmin(rank(members))])
 
     def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
-        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there:
-        ``codes``, one a weight, in the order of the lines."""
+        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there.
+        ``codes`` has one state per weight, in the order of the lines."""
         start = min((self.until + 1) // self.width, k // self.width)
         columns = slice(start, k // self.width + 1)
         if codes.size:
@@ -204,7 +204,7 @@ class WorkingSetMap(ProbeView):
         ui.name_ticks(self.figure.yaxis[0], {})
 
     def _name(self, kind: VariableKind, proofs: bool) -> None:
-        """Call the variables by their names on the axis and below the pointer."""
+        """Label the axis and the tooltip with the name of the variables."""
         line, named = ui.asset("pixels.js", "working_set_map.js"), list(kind.states(proofs=proofs))
         tips = {
             "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
@@ -288,7 +288,7 @@ class WorkingSetMap(ProbeView):
         )
 
     def _add(self, trace: Trace, entries: list[int]) -> None:
-        """Send the columns that are new."""
+        """Send the new columns."""
         layout = self._layout
         new = layout.add(trace, entries)
         for source, image in ((self._source, layout.image), (self._band, layout.band)):

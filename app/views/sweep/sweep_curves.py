@@ -53,7 +53,7 @@ class SolverCurves(View):
         self._body.append(self.late_pane(self.figure))
 
     def put(self, curves: Curves) -> None:
-        """Show these curves, in the colours of their places; points that are not known stay out."""
+        """Show these curves in the colours of their places, without unknown points."""
         self._curves = {name: list(filter(_known, points)) for name, points in curves.items()}
         self.update()
 
@@ -113,5 +113,5 @@ def _known(point: tuple[float | None, float | None]) -> bool:
 
 
 def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a curve that is constant between its points, each value from its point on."""
+    """Return the corners of a piecewise constant curve, in which each value holds from its point on."""
     return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]

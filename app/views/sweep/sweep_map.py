@@ -169,7 +169,7 @@ class Sweep(View):
         self._draw_choices(best, names, {o.pool for o in outcomes if o.data == self.data.value})
 
     def _draw_choices(self, chosen: Sequence[Chosen], names: Sequence[str], pools: set[str]) -> None:
-        """Write which λ were chosen, and draw the metric over λ on the data that are shown."""
+        """Show the chosen λ, and the metric over λ on the selected data."""
         self._named.param.update(
             object="<br>".join(html.escape(one.text) for one in chosen), visible=bool(chosen)
         )

@@ -22,8 +22,8 @@ NAME_SEPARATOR = re.compile(r",(?![^(]*\))")
 
 
 class Followed:
-    """The weights of a run that a probe follows: ``members`` are their numbers in w, of ``size`` weights, as
-    they were seen at an iterate with their ``values``."""
+    """The weights of a run that a probe follows. ``members`` are their indices in w, of ``size`` weights, and
+    ``values`` their values at an iterate."""
 
     def __init__(self, trace: Trace, seen: Seen) -> None:
         self.trace, self.members, self.values = trace, seen["members"], seen["values"]

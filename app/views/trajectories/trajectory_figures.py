@@ -98,18 +98,18 @@ class Figures:
         self.phases.data = ui.columns(self.phases, wide)
 
     def show_marks(self, iterations: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
-        """Draw a cross a crossover."""
+        """Draw a cross per crossover."""
         ui.put(self.marks, {"x": iterations, "at": values, "color": [CLUSTER_COLORS[slot] for slot in slots]})
 
     def show_sizes(self, slots: list[int], sizes: list[int], texts: list[str]) -> None:
-        """Draw a bar a colour, the first on top."""
+        """Draw a bar per colour, the first on top."""
         bars = enumerate(zip(sizes, slots, strict=True))
         rows = [(-k, size, slot, CLUSTER_COLORS[slot], BAR_ALPHA) for k, (size, slot) in bars]
         self.bars.data = ui.columns(self.bars, rows)
         ui.name_ticks(self.sizes.yaxis[0], {-k: text for k, text in enumerate(texts)})
 
     def isolate(self, slot: int | None) -> None:
-        """Make the weights of one colour stand out; None: all as they are."""
+        """Highlight the weights of one colour; None ends that."""
         self.lines.isolate(slot)
         alpha = [BAR_ALPHA if slot in (None, k) else FADED_ALPHA for k in self.bars.data["slot"]]
         ui.put(self.bars, {**self.bars.data, "alpha": alpha})

@@ -32,7 +32,7 @@ PIECES = 1.0
 
 
 def points(values: np.ndarray, iterations: np.ndarray, members) -> dict[str, np.ndarray]:
-    """Return trajectories one behind the other, each ended by nan."""
+    """Return trajectories one after another, each ended by nan."""
     rows, count = len(iterations), len(members)
     x, y = (np.full((count, rows + 1), np.nan, dtype=np.float32) for _ in range(2))
     if count:
@@ -67,7 +67,7 @@ class Lines:
         self._rows = self._sent = 0
 
     def send(self, history: WeightHistory, slots: np.ndarray) -> None:
-        """Send everything: weight k of the history in the colour ``slots[k]``."""
+        """Send all trajectories: weight k of the history has the colour ``slots[k]``."""
         width = LINE_WIDTH if slots.size <= MAX_WIDE_LINES else 1.0
         for drawn in self.renderers:
             drawn.glyph.line_width = width
@@ -79,7 +79,7 @@ class Lines:
             ui.put(source, NO_LINE_POINTS)
 
     def add(self, history: WeightHistory) -> None:
-        """Send the rows that are new, in the same colours."""
+        """Send the new rows in the same colours."""
         new = len(history) - self._rows
         if not new:
             return

@@ -145,7 +145,7 @@ class Trajectories(ProbeView):
         self.figures.lam_marks.show_run(trace)
 
     def _begin(self, trace: Trace, seen: Seen) -> None:
-        """Offer the outputs of another run, and forget the run before."""
+        """Show the outputs of another run, and drop the previous run."""
         self.history, self.grouping = None, None
         options = Followed(trace, seen).outputs()
         output = self.output if self.output in options.values() else 0
@@ -157,11 +157,7 @@ class Trajectories(ProbeView):
             self.output = output
 
     def _is_due(self, trace: Trace, at: int) -> bool:
-        """Return whether weights have to be chosen and clustered anew at an iterate.
-
-        They always are after a change of the settings. While the cursor follows a run, the choice is not
-        repeated at every iterate, only after ``BETWEEN_TWO`` seconds.
-        """
+        """Return whether weights have to be chosen and clustered again at an iterate."""
         setting = self.which, self.count, self.named, self.output, self.maker, self.clusters
         if self._drawn.changed("setting", trace, *setting) or self.history is None:
             return True
@@ -171,7 +167,7 @@ class Trajectories(ProbeView):
     # the weights and their clusters
 
     def _group(self, trace: Trace, entries: Entries, place: int) -> None:
-        """Choose the weights to draw, and cluster them, as they are at an entry."""
+        """Choose the weights to draw, and cluster them by their values in an entry."""
         at, seen = entries[place]
         self._drawn.changed("clusters", trace, at)
         self.drew(at)
@@ -203,7 +199,7 @@ class Trajectories(ProbeView):
         self._said.object = self._sentences(followed, at, seen, beta, moved)
 
     def _read(self, entries: Entries) -> None:
-        """Read all iterates again: they have become too many, and every second one is left out."""
+        """Read all iterates again after there were too many; every second one is left out."""
         self.history = WeightHistory(entries, self.history.places)
         self._spreads = []
         self.figures.lines.send(self.history, self.grouping.slots)
@@ -295,7 +291,7 @@ class Trajectories(ProbeView):
 
 
 def _values(seen: Seen, places: np.ndarray) -> np.ndarray:
-    """Return the values observed by a probe: zero while a weight was not followed yet, clipped if a run
+    """Return the values observed by a probe, zero before a weight was followed; they are clipped if a run
     diverges."""
     found = np.zeros(places.size)
     there = places < seen["values"].size
@@ -309,5 +305,5 @@ def _own(seen: Seen, places: np.ndarray) -> np.ndarray:
 
 
 def _round(seen: Seen) -> str:
-    """Number the round, or epoch, of a solver that works in phases."""
+    """Return the number of the round, or epoch, of a solver with phases."""
     return f"epoch {ui.number(int(seen['epoch']))}" if int(seen["epoch"]) >= 0 and seen["phase"] else ""

@@ -184,7 +184,7 @@ class DiagonalMetric:
         return self._root
 
     def carry(self, kept: np.ndarray, known: np.ndarray) -> None:
-        """Go over to other members, as :meth:`.memory.PairMemory.carry` does; D of new ones is 1 at first."""
+        """Change to other members, as :meth:`.memory.PairMemory.carry` does; D of new ones is 1 at first."""
         if self._root is not None:
             self._root = spread(self._root[kept], known) + ~known
             self.stale = self.stale or not known.all()

@@ -103,7 +103,7 @@ class Sums(NamedTuple):
 
 
 class FtrlState:
-    """Weights w, sums z and sums of squares n by their letters, and the instances k so far."""
+    """The state of a run: weights w, sums z, sums of squares n, and the number of instances k so far."""
 
     def __init__(self, solver: FTRL, problem: Problem, w: np.ndarray) -> None:
         design, loss, penalty = problem.design, problem.loss, problem.penalty

@@ -112,7 +112,7 @@ def covariances(μ: np.ndarray, D: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def write_variances(G, places, out):
-    """Write μ(1 - μ) to ``out``, μ being G plus the truth: in one walk, without an array of μ."""
+    """Write μ(1 - μ) to ``out``, μ = G plus the truth, without an array of μ."""
     for i in range(G.shape[0]):
         for c in range(G.shape[1]):
             out[i, c] = G[i, c] * (1.0 - G[i, c])

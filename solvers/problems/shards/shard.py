@@ -21,7 +21,7 @@ Order = tuple[Any, ...]
 
 
 class At(NamedTuple):
-    """An argument that a shard holds already, under this number."""
+    """A reference to an object that a shard holds under this number."""
 
     place: int
 
@@ -36,7 +36,7 @@ def add(one: Any, other: Any) -> Any:
 
 
 def join(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the columns of one matrix, and those of the other after them."""
+    """Return the columns of two matrices in one, those of the first before the others."""
     return np.concatenate([one, other], axis=1)
 
 
@@ -128,7 +128,7 @@ class Shard:
     # breakpoints along a line
 
     def kinks(self, new: int, scores: Scores, delta: Scores) -> float:
-        """Find them, and return the slope at 0."""
+        """Find the breakpoints along a line, and return the slope at 0."""
         found = self.loss.breakpoints(scores, delta)
         self.held[new] = found.t, found.jump, np.cumsum(found.jump)
         return found.slope
@@ -146,13 +146,13 @@ class Shard:
         return np.array([[last - first], [at[(first + last) // 2] if last > first else hi]])
 
     def points(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
-        """Return a column for each in (lo, hi]: its step, and the jump there."""
+        """Return a column for each breakpoint in (lo, hi]: its step, and the jump there."""
         at, jump, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.stack([at[first:last], jump[first:last]])
 
 
 def check_count(count: int, n_samples: int) -> None:
-    """Refuse, in a sentence, more shards than there are samples to hold."""
+    """Raise ValueError, one sentence, for more shards than samples."""
     if not 0 < count <= n_samples:
         raise ValueError(f"{count} shards of {n_samples} samples are not possible: give from 1 to that many")

@@ -38,8 +38,7 @@ HEAD_ROWS = 1 << 12
 
 
 class OrderQueue:
-    """Orders to the shards whose answers are not waited for: they are sent with the next one that has an
-    answer."""
+    """A queue of orders to the shards that need no answer: they are sent with the next one that does."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self.pool = pool
@@ -51,7 +50,7 @@ class OrderQueue:
         self.latest: WeakKeyDictionary[Lineage, tuple[np.ndarray, Held]] = WeakKeyDictionary()
 
     def add(self, name: str, new: int | None, *arguments: Any) -> None:
-        """Add an order whose answer stays on the shards, as ``new``, or that has none."""
+        """Add an order whose result stays on the shards under the number ``new``, or that has none."""
         self._waiting.append((name, new, *_told(arguments)))
 
     def send(self, name: str, arguments: Sequence[Any], pulse: Callable[[], None]) -> ShardAnswer:
@@ -73,7 +72,7 @@ class Held:
 
 
 def _told(arguments: Sequence[Any]) -> list[Any]:
-    """Return arguments as shards receive them: objects that the shards hold are replaced by numbers."""
+    """Return arguments in the form for shards: objects that they hold are replaced by numbers."""
     return [At(one.place) if isinstance(one, Held) else one for one in arguments]
 
 
@@ -160,7 +159,7 @@ class ShardedDesign(ShardClient, Design):
 
     @property
     def _index(self) -> np.dtype:
-        """Return the type in which numbers of weights travel."""
+        """Return the integer type for numbers of weights in messages."""
         return np.dtype(np.int32 if self.size < 2**31 else np.int64)
 
     def _held(self, active: WorkingSet | None) -> Held | None:

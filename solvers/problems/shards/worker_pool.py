@@ -23,7 +23,7 @@ class ShardAnswer(NamedTuple):
 
 
 class PendingAnswer(Protocol):
-    """An answer on its way."""
+    """The future of an answer."""
 
     def result(self, timeout: float | None = None) -> ShardAnswer:
         """Wait for the result; raise TimeoutError after ``timeout`` seconds."""
@@ -43,7 +43,7 @@ class WorkerProxy(Protocol):
 
 
 class ShardLost(OSError):
-    """A shard is gone, and the scores that it held; the message is one sentence."""
+    """The error that a shard is gone, and the scores that it held; the message is one sentence."""
 
 
 class ShardWorker:

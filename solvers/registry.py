@@ -388,7 +388,7 @@ def why_not_solver_on(solver: str, problem: Problem) -> str | None:
 
 
 def _why_not(solver: type[Solver], offered: Trait) -> str | None:
-    """Return the needs of a solver that are not met, or what it lacks in this installation."""
+    """Return what a solver needs and is not offered, or what it lacks in this installation."""
     one_of = solver.formulas if issubclass(solver, ExternalSolver) else None
     return unmet_needs(solver.needs, offered, one_of) or solver.why_not_here()
 

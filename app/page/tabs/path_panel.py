@@ -32,8 +32,7 @@ MOST_KEPT = 200
 
 
 class Tracing:
-    """One solver on its path along λ. ``found`` grows in the pool's thread; ``progress`` describes how far it
-    is."""
+    """One solver on its way along λ. ``found`` grows in the pool's thread; ``progress`` says where it is."""
 
     def __init__(self, base: Problem, setting: Experiment, chosen: Entrant, style: int) -> None:
         self.label, self.found = chosen.label, list[BriefSolution]()

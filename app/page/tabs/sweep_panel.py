@@ -298,7 +298,7 @@ class SweepPanel:
         return [_outcome(watched, best, gap) for watched in cells]
 
     def choices(self) -> list[Chosen]:
-        """Return the chosen λ."""
+        """Return which λ were chosen."""
         return [] if self.sweep is None else [_chosen(choice) for choice in self.sweep.choices()]
 
 

@@ -19,7 +19,7 @@ guard.stand(Serving.from_arguments(), {LOOP_PATH: LoopHandler})
 
 
 def on_server_loaded(server_context):
-    """Limit the allocator, remove files that killed servers left, and prepare for the first visitor."""
+    """Limit the allocator, remove files of killed servers, and prepare for the first visitor."""
     process_memory.limit_arenas()
     upload_dirs.remove_lost()
     from solverscope.app.page.serve import prepare

@@ -21,8 +21,8 @@ MAX_FEATURES = 20_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What a file that a visitor of a page brings may at most contain: bytes as it is and decompressed,
-    lines, the largest index of a feature, different labels, and values of a table."""
+    """Limits of a visitor's file: bytes as it is and decompressed, lines, largest index of a feature, number
+    of labels, and values of a table."""
 
     size: int
     unpacked: int

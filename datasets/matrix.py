@@ -16,7 +16,7 @@ from .limits import MAX_FEATURES
 
 
 def check_sparse(X: scipy.sparse.spmatrix) -> None:
-    """Raise ValueError where the arrays of a sparse matrix do not make one of its shape: compiled code would
+    """Raise ValueError if the arrays of a sparse matrix do not make one of its shape: compiled code would
     read beyond them."""
     if X.format == "coo":
         type(X)((X.data, X.coords), shape=X.shape)
@@ -86,7 +86,7 @@ class Products:
         return Products(self.base(rows), self.degree, self.bias)
 
     def with_constant(self) -> Products:
-        """Return the matrix with the constant 1 as its last column, which it may have already."""
+        """Return the matrix with the constant 1 as its last column, added if necessary."""
         return self if self.bias else Products(self.base(), self.degree)
 
     def base(self, rows: np.ndarray | slice = slice(None)) -> scipy.sparse.csr_matrix:

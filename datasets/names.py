@@ -14,7 +14,7 @@ PIXEL = "pixel ({}, {})"
 
 
 class LazyNames(Sequence):
-    """`count` names, the i-th of which is `name(i)`."""
+    """A sequence of `count` names, computed on demand by `name(i)`."""
 
     def __init__(self, count: int, name: Callable[[int], str]):
         self._count, self._name = count, name
@@ -31,7 +31,7 @@ class LazyNames(Sequence):
 
     @classmethod
     def numbered(cls, count: int, prefix: str = "x", first: int = 1) -> LazyNames:
-        """prefix1, prefix2, ..."""
+        """Return prefix1, prefix2, ..."""
         return cls(count, lambda i: f"{prefix}{i + first}")
 
     @classmethod

@@ -22,9 +22,7 @@ class Tree:
     @classmethod
     def of(cls, parent: Mapping[str, str], tops: Iterable[str], source: str = "The tree") -> Tree:
         """Return the tree with the given parents of nodes and a common root above `tops`, level by level.
-
-        Raises DataError, with the name of its source, where nodes cannot be reached from the root.
-        """
+        Raises DataError, with the name of its source, if nodes cannot be reached from the root."""
         children: dict[str, list[str]] = {}
         for below, above in parent.items():
             children.setdefault(above, []).append(below)

@@ -140,7 +140,7 @@ def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A declared hyper-parameter, as lists and forms show it."""
+    """A declared hyper-parameter, with the texts for lists and forms."""
 
     name: str
     default: Any
@@ -160,7 +160,7 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """Return in words which values are allowed."""
+        """Describe the allowed values in words."""
         if self.form is not None:
             return self.form.range
         if self.choices is not None:
@@ -173,7 +173,8 @@ class Parameter:
         return f"{noun}{low}{high}" + "".join(f" or {w}" for w in self.words)
 
     def parse(self, value: Any) -> Any:
-        """Convert ``value`` (text or typed) to this parameter's type; :class:`NotAllowed` if it is none."""
+        """Convert ``value`` (text or typed) to this parameter's type; raise :class:`NotAllowed` if that is
+        impossible."""
         try:
             return self._parsed(value)
         except (TypeError, ValueError, LookupError, OverflowError):
@@ -272,7 +273,7 @@ class Declared:
             object.__setattr__(self, parameter.name, value)
 
     def _holding(self, **held: Any) -> Self:
-        """Return a copy that also holds these values (the hyper-parameters stay frozen)."""
+        """Return a copy with these further values, apart from the frozen hyper-parameters."""
         other = copy.copy(self)
         for name, value in held.items():
             object.__setattr__(other, name, value)

@@ -1,4 +1,4 @@
-"""The tables of solvers, losses and penalties, and checks of which of them fit each other."""
+"""The tables of solvers, losses and penalties, and checks of their compatibility."""
 
 from __future__ import annotations
 

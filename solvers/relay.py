@@ -72,10 +72,8 @@ class Leg:
         return cls(name, make_solver(id, **params), _share(share), until)
 
     def advance(self, part: Problem, w0: np.ndarray | None) -> Generator[Iterate, None, Ending | None]:
-        """Yield the leg's own iterates on ``part``, up to the one at which it hands over.
-
-        Return why it ended before, else None.
-        """
+        """Yield the leg's own iterates on ``part``, up to the one at which it hands over. Return the ending
+        if the solver ends before, else None."""
         solver, watch = self.solver.prepare(part), BreakpointWatch([] if self.until is None else [self.until])
         before = part.passes  # tuning is on the clock, but the rule does not count it
         with closing(solver.iterate(part, w0)) as iterates:

@@ -72,8 +72,8 @@ class ProblemObjective(BaseObjective):
 class RegistrySolver(BaseSolver):
     """A solver of the registry, ``solver_id``: parameters are its hyper-parameters.
 
-    A random solver whose seed is no parameter gets another seed in each repetition.
-    Compiling, and what is derived from the data once, belong to the warm-up, off benchopt's clock.
+    A random solver whose seed is no parameter gets another seed in each repetition. The warm-up, off
+    benchopt's clock, includes compiling and arrays that are derived from the data once.
     """
 
     solver_id: ClassVar[str]

@@ -1,1 +1,1 @@
-"""The command line: what each command does, reads and prints."""
+"""The command line: commands, their input and their output."""

@@ -204,8 +204,8 @@ def _out(out: str | None) -> Path | None:
 
 
 def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[str, Any]]], None]) -> int:
-    """Call ``execute(emit=..., progress=...)``. Its records are printed as JSON lines, or those that are no
-    iterates are given to ``show`` at the end."""
+    """Call ``execute(emit=..., progress=...)``. Its records are printed as JSON lines if ``as_json``.
+    Otherwise all but the iterates are passed to ``show`` at the end."""
     from .headless import print_json
     from .progress_bar import ProgressBar
 

@@ -40,7 +40,7 @@ class Interrupts:
         self.pulse()
 
     def listening(self) -> AbstractContextManager[None]:
-        """Take Ctrl-C and its like from here on, in the main thread."""
+        """Handle Ctrl-C and similar signals during the block, in the main thread."""
         return signals.handled_by(self._end)
 
     def _end(self, *_: object) -> None:
@@ -63,7 +63,8 @@ class RunExecutor(Interrupts):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take Ctrl-C and its like, which end the run at work and the block with it."""
+        """Handle Ctrl-C and similar signals during the block: they end the active run, and the block with
+        it."""
         try:
             with super().listening():
                 yield
@@ -118,7 +119,7 @@ class RunExecutor(Interrupts):
                 show(f"{run.label}: iteration {n}, f = {f:.9g}", None)
 
     def conclude(self, run: solvers.Run) -> None:
-        """Report how a run has ended, after its result. Raises Interrupted if a signal asked for the end."""
+        """Report the end of a run after its result. Raises Interrupted if a signal asked for the end."""
         f_star, known = run.stopping.f_star, self._known
         if f_star is not None and any(solvers.undercuts(f, f_star) for f in run.trace.objective):
             if known.solver is not None:

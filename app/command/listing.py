@@ -100,10 +100,8 @@ LISTINGS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Return all entries of one of ``LISTINGS``, with the fields of the command line's contract.
-
-    Raises ValueError for another kind. Loads no data, and solvers only where they are listed.
-    """
+    """Return all entries of one of ``LISTINGS``, with the fields of the command line's contract. Raises
+    ValueError for another kind. It loads no data, and imports solvers only to list them."""
     if kind not in LISTINGS:
         raise ValueError(f"there is no list of {kind!r}: choose one of {', '.join(LISTINGS)}")
     return list(LISTINGS[kind]())

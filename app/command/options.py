@@ -1,4 +1,4 @@
-"""Declarations of the arguments and options of commands, and those that several commands share."""
+"""Declarations of the arguments and options of commands, and options that several commands share."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def option_of(
 
 
 def takes_settings(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator by which a command takes its settings, as further keyword arguments: its own after
-    ``solver``, and those that it shares with other commands at the end."""
+    """Return a decorator that adds the settings of a command as keyword arguments. Its own follow ``solver``,
+    those shared with other commands are last."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         signature = inspect.signature(command, eval_str=True)
@@ -125,7 +125,7 @@ def cluster(
 
 
 def also(declared: Callable[..., None]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator that adds the options of another function to those of a command."""
+    """Return a decorator that adds the options of another function to a command."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         own, more = (inspect.signature(one, eval_str=True) for one in (command, declared))

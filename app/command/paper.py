@@ -35,7 +35,7 @@ TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def budget(text: str | None) -> float:
-    """Return the seconds that a text such as 90, 5m or 1.5h means; the usual ones for None."""
+    """Return the seconds of a text such as 90, 5m or 1.5h; the default for None."""
     if text is None:
         return USUAL_BUDGET
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)

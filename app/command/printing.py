@@ -80,12 +80,12 @@ def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False
 
 
 def _shortened(text: str, width: int) -> str:
-    """Return a text of this many letters, with … for what is cut off."""
+    """Return a text of at most this many characters, ending in … if it was cut."""
     return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def show_runs(entries: Sequence[dict[str, Any]]) -> None:
-    """Print a list of :func:`solverscope.app.command.runs.entries`; a sentence if there are none."""
+    """Print a list of :func:`solverscope.app.command.runs.entries`; a sentence if it is empty."""
     if not entries:
         put("no runs are kept yet: those of a page are, and `solverscope runs import FILE` adds others\n")
         return
@@ -98,7 +98,7 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def show_choices(records: Sequence[dict[str, Any]]) -> None:
-    """Print the λ that were chosen, one line each."""
+    """Print the chosen λ, one line each."""
     chosen = [record for record in records if record["type"] == "choice"]
     if chosen:
         rows = [one | {"data": _data(one), "settings": _pairs(one["settings"]) or None} for one in chosen]
@@ -134,7 +134,7 @@ def show_results(
 
 
 def _median(label: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the median of each number of some results, of those that have it; how often each status is."""
+    """Return the medians of the numbers of some results, of those known, and the count of each status."""
     found = dict(rows[0])
     for name in found:
         known = [row[name] for row in rows if isinstance(row[name], int | float)]
@@ -154,8 +154,8 @@ def _gap(objective: float | None, f_star: float | None) -> float | None:
 
 
 def show_cells(records: Sequence[dict[str, Any]]) -> None:
-    """Print what came out of a sweep, one line a cell. Gaps are to f* where it was solved for, else to the
-    best objective of the sweep."""
+    """Print the results of a sweep, one line per cell. Gaps are to f* if it was solved for, else to the best
+    objective of the sweep."""
     from ..sweep.results import f_stars, gap_of
 
     cells = [record for record in records if record["type"] == "cell"]
@@ -167,7 +167,7 @@ def show_cells(records: Sequence[dict[str, Any]]) -> None:
 
 
 def show_papers(records: Sequence[dict[str, Any]]) -> None:
-    """Print a list of papers, or of the figures and tables of one: a column a field."""
+    """Print a list of papers, or of the figures and tables of one, with a column per field."""
     fields = {name: value for name, value in records[0].items() if name not in ("type", "shows")}
     columns = {n: TableColumn(n, "d" if isinstance(value, int) else "") for n, value in fields.items()}
     show_table(columns, records)
@@ -209,7 +209,7 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _show(columns: TableColumns, rows: Sequence[dict[str, Any]], title: str | None = None) -> None:
-    """Print a table without the columns of which nothing is known."""
+    """Print a table without its empty columns."""
     known = {
         name: column for name, column in columns.items() if any(row.get(name) is not None for row in rows)
     }

@@ -14,7 +14,7 @@ BAR_SECONDS = 0.1
 
 
 class ProgressBar:
-    """Shows on standard error what is under way; ``moving=False`` leaves the moving line out."""
+    """Progress on standard error; with ``moving=False`` only finished steps."""
 
     def __init__(self, *, moving: bool = True) -> None:
         from rich.console import Console
@@ -24,12 +24,12 @@ class ProgressBar:
         self._moving = moving and self._console.is_terminal
 
     def say(self, text: str) -> None:
-        """Write one line that stays."""
+        """Write one permanent line."""
         self._console.print(text)
 
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str, float | None], None]]:
-        """Show a moving line during the block; give the function that changes it: (text, share done or
+        """Show a moving line during the block; yield the function that changes it: (text, share done or
         None)."""
         if not self._moving:
             yield lambda text, share: None

@@ -57,9 +57,11 @@ RACES = {
 def execute(
     names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit, progress: ProgressBar
 ) -> int:
-    """Run races, one after another. Beside their records a ``race`` for each run goes to ``emit``, with its
-    seconds to each gap; the plots go to ``out``, also where it is interrupted. Raises ValueError for names
-    that there are not."""
+    """Run races one after another.
+
+    After the records of each run, ``emit`` receives a ``race`` record with its seconds to each gap. The plots
+    are written to ``out``, also after an interrupt. Raises ValueError for unknown names.
+    """
     for name in names:
         if name not in RACES:
             raise ValueError(f"there is no race {name!r}: choose one of {', '.join(RACES)}")

@@ -16,8 +16,8 @@ from .progress_bar import ProgressBar
 
 @contextmanager
 def crew_on(place: ClusterSpec, recipe: Recipe, data: Any, progress: ProgressBar) -> Iterator[DaskCrew]:
-    """Yield the crew for the data of a recipe, one shard a worker, as a context. Raises ValueError, before
-    any worker is asked, for what is not possible."""
+    """Yield the crew for the data of a recipe as a context, with one shard per worker. Raises ValueError
+    before any worker is asked if that is impossible."""
     check_count(place.workers, data.n_samples)
     with ExitStack() as stack:
         with progress.working(f"loading {recipe.data} on {place.name}, in {place.workers} shards"):
@@ -41,7 +41,7 @@ def place_of(shards: int | None, scheduler: str | None) -> ClusterSpec | None:
 
 
 def traffic(crew: DaskCrew, iterations: int) -> str:
-    """Return in words how many bytes were sent since the last call."""
+    """Describe in words how many bytes were sent since the last call."""
     each, here = (total // max(iterations, 1) for total in (crew.moved, crew.at_root))
     crew.moved = crew.at_root = 0
     return (

@@ -17,10 +17,8 @@ ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if h
 
 @contextmanager
 def handled_by(handler: Callable[..., None]) -> Iterator[None]:
-    """Call ``handler`` for the signals that ask for an end, if this is the main thread.
-
-    A closed terminal stays ignored where it is, as below nohup.
-    """
+    """Call ``handler`` for the signals that ask for an end, if this is the main thread. SIGHUP stays ignored
+    if it is, as under nohup."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -38,9 +36,9 @@ def interrupting() -> Iterator[Callable[[], bool]]:
     """Raise KeyboardInterrupt in the main thread at the first of these signals, as at Ctrl-C; yield a
     function that returns whether one came.
 
-    The signal is sent once more, a little later, where an exception would do harm or get lost: llvmlite frees
-    memory twice if it is interrupted between freeing and noting so, and Python drops what a finalizer or a
-    callback of a weak reference raises.
+    The signal is sent again, a little later, if an exception would do harm or get lost. llvmlite frees memory
+    twice if it is interrupted between freeing and noting so. Python drops exceptions of finalizers and of
+    callbacks of weak references.
     """
     before, raised = sys.unraisablehook, False
 

@@ -59,8 +59,8 @@ def open_closed() -> None:
 
 
 def put(text: str) -> None:
-    """Write to standard output at once. Raises BrokenPipeError where a pipe has no reader, NotWritten where
-    it cannot be written."""
+    """Write to standard output at once. Raises BrokenPipeError if a pipe has no reader, NotWritten if it
+    cannot be written."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -22,7 +22,7 @@ SHUTDOWN_SECONDS = 1.0
 
 
 def execute(sweep: SweepDriver, emit: Emit, progress: ProgressBar) -> int:
-    """Run a sweep; hand a record of it, and one of each cell as it ends, to ``emit``. Returns the exit
+    """Run a sweep, and pass a record of it, then one per finished cell, to ``emit``; return the exit
     status."""
     name, total = sweep.spec.name, len(sweep.cells)
     kept = [watched for watched in sweep.cells.values() if not watched.alive]

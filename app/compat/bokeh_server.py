@@ -72,9 +72,9 @@ def when_made(
 ) -> None:
     """Call ``install`` with each server of this process that is made from now on, and its address.
 
-    It signs its tokens, with ``secret_key`` if it has no key, and they live for ``token_life`` seconds. Of a
-    page's first request they hold these ``headers`` and ``cookies`` alone, since the page can read them. All
-    this holds unless whoever starts the server says otherwise. A second call replaces the first.
+    Servers sign their tokens, with ``secret_key`` unless they have a key, for ``token_life`` seconds. Tokens
+    hold only these ``headers`` and ``cookies`` of a page's first request, since the page can read them.
+    Explicit options of a server take precedence. A second call replaces the first.
     """
     if not CHANGE.fits():
         return

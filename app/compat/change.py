@@ -1,6 +1,6 @@
-"""The form that every change to the inside of a library has.
+"""The form of all changes to the inside of a library.
 
-A change says which parts of a library it replaces or relies on. It is made only where their source is one of
+A change names the parts of a library that it replaces or relies on. It is made only if their source is one of
 those that it was written for. Otherwise one line in the log names it, and the page works without it.
 """
 
@@ -56,10 +56,7 @@ class Change:
     script: str = ""
 
     def fits(self) -> bool:
-        """Return whether the library needs the change and is as the change expects it.
-
-        One line in the log names a change that is needed and does not fit.
-        """
+        """Return whether the library needs the change, and has one of the known sources."""
         return _fits(self)
 
     def once(self, make: Callable[[], None]) -> Callable[[], None]:
@@ -78,7 +75,7 @@ class Change:
 
 
 def in_place_of(original: Callable[..., Any], new: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that does as ``new`` and keeps what it replaces as its ``__wrapped__``."""
+    """Return a function that calls ``new``, and has the replaced one as ``__wrapped__``."""
 
     @wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -111,7 +108,7 @@ def _fits(change: Change) -> bool:
 
 @cache
 def _installed(package: str) -> str:
-    """Return the version of a library; one line in the log says if it is newer or older than those known."""
+    """Return the version of a library; log one line if it is newer or older than the known ones."""
     version = importlib.import_module(package).__version__
     if not SpecifierSet(KNOWN_VERSIONS[package]).contains(version, prereleases=True):
         log.warning(
@@ -184,7 +181,7 @@ def _read(path: Path) -> str:
 
 
 def forget() -> None:
-    """Look at the libraries anew at the next question: for tests, which change them."""
+    """Forget what is known of the libraries: for tests, which change them."""
     _fits.cache_clear()
     _installed.cache_clear()
     _read.cache_clear()

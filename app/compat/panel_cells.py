@@ -19,7 +19,7 @@ def before_shown(hook: Hook) -> None:
 
 
 def models_of(changed: Viewable, root: Model) -> Model:
-    """Return the model of a part of what is shown."""
+    """Return the model of a part of the output."""
     return changed._models[root.ref["id"]][0]
 
 

@@ -1,4 +1,4 @@
-"""A change to Panel that keeps what a page changes while its browser is still building it."""
+"""A change to Panel that keeps changes of a page while its browser is still building it."""
 
 from __future__ import annotations
 

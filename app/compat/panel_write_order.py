@@ -1,4 +1,4 @@
-"""A change to Panel that sends a page's changes to its browser in the order in which they were made."""
+"""A change to Panel that sends a page's changes to its browser in their order."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def apply() -> None:
 def _queue(
     document: Document, connections: Iterable[ServerConnection], events: list[DocumentPatchedEvent]
 ) -> None:
-    """Put one message with these events behind what Bokeh has prepared. RuntimeError without the lock: Panel
-    then tries again with it."""
+    """Queue one message with these events after those that Bokeh has prepared. Raises RuntimeError without
+    the lock: Panel then tries again with it."""
     writes = document.session_context.session._pending_writes
     if writes is None:
         raise RuntimeError("the document is not locked")
@@ -116,7 +116,7 @@ def _with_those_before(
     events: list[DocumentPatchedEvent],
     run: bool = True,
 ) -> list[Any]:
-    """Write these events and those that wait, in one message, unless one of these is not for all."""
+    """Write these events and the waiting ones in one message, unless one of these is not for all."""
     listening, waiting = set(connections), document.session_context.session._pending_writes
     if waiting and all(listening == set(patch.connections) for patch in waiting):
         events = [*(patch.event for patch in waiting), *events]

@@ -1,5 +1,5 @@
-"""The changes that are made in the browser: a script of ``assets/compat`` each, with what a :class:`.Change`
-says, in TOML, in the comment that it begins with."""
+"""The changes made in the browser: a script of ``assets/compat`` each, which begins with the fields of its
+:class:`.Change` as TOML in a comment."""
 
 from __future__ import annotations
 

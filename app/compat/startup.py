@@ -6,6 +6,6 @@ from solverscope.app.compat import bokeh_defaults, panel_early_changes, panel_ev
 
 
 def apply() -> None:
-    """Make the changes that concern all pages. May be called again and again."""
+    """Make the changes that concern all pages. It may be called repeatedly."""
     for change in (bokeh_defaults, panel_early_changes, panel_event_lock, panel_write_order):
         change.apply()

@@ -47,7 +47,7 @@ CONNECTION_LOST = "the connection to the page is lost"
 
 
 class LoopIterate(NamedTuple):
-    """An iterate as a loop sends it: its number, its seconds, f if the loop knows it, and the weights."""
+    """An iterate that a loop sends: its number, its seconds, f if the loop knows it, and the weights."""
 
     iteration: int
     cpu_seconds: float
@@ -143,7 +143,8 @@ class PageRun:
     A thread sends the iterates. The page reads at most twenty a second: the first one, the last one, and in
     between the newest one when it is ready. The others are dropped. Weights are copied and sent within 0.5 %
     of the loop's CPU time. If that takes more, fewer iterates are read, and the last of them may be one
-    shortly before the loop's last. Pausing the run in the page holds what is shown there, not the loop.
+    shortly before the loop's last. Pausing the run in the page holds what is shown there, not the loop. If
+    the page is closed, cleared or set to another problem, the loop continues unwatched, with a warning.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class IterateChannel:
         self._previous: LoopIterate | None = None
 
     def receive(self, message: bytes) -> None:
-        """Take an iterate; raise ValueError, one sentence, for a wrong one."""
+        """Accept an iterate; raise ValueError, one sentence, if it is invalid."""
         if self._iterate is not None:
             raise ValueError("an iterate is sent once the page has asked for it")
         new, previous = LoopIterate.parse(message, self.size), self._previous
@@ -48,12 +48,12 @@ class IterateChannel:
         self._wake()
 
     def end(self, error: str) -> None:
-        """End the run after the iterate that is there, by an error of the loop unless this is empty."""
+        """End the run after the current iterate; ``error`` is that of the loop, or empty."""
         shown = "".join(c if c.isprintable() else " " for c in error[:MAX_ERROR_LENGTH])
         self._end(Ending("failed", shown) if error else Ending("stopped", ENDED))
 
     def fail(self, reason: str) -> None:
-        """End the run after the iterate that is there; an earlier ending stays."""
+        """End the run after the current iterate, unless it has an earlier ending."""
         self._end(Ending("failed", reason))
 
     def _end(self, ending: Ending) -> None:
@@ -67,14 +67,14 @@ class IterateChannel:
     # in the run's thread
 
     def wait(self) -> LoopIterate | Ending:
-        """Return the next iterate once it is there, or how they end."""
+        """Wait for the next iterate and return it; after the last one return the ending."""
         self.worker.wait_for(lambda: self._iterate is not None or self._ending is not None)
         found = self._ending if self._iterate is None else self._iterate
         assert found is not None
         return found
 
     def next(self) -> None:
-        """Drop the iterate that was read, and ask for the next one."""
+        """Drop the iterate that was read, and request the next one."""
         self._iterate = None
         self._ask_next()
 
@@ -95,7 +95,7 @@ class RemoteLoop(Solver):
 
     @classmethod
     def of(cls, channel: IterateChannel) -> Self:
-        """Return the solver whose iterates come by a channel."""
+        """Return the solver that takes its iterates from a channel."""
         return cls()._holding(channel=channel)
 
     def warm_up_solver(self) -> Solver:

@@ -34,7 +34,8 @@ class LoopHost(Protocol):
     """The page behind an endpoint."""
 
     def admit(self) -> int:
-        """Return the number of weights of its problem; raise ValueError, one sentence, if none is taken."""
+        """Return the number of weights of its problem; raise ValueError, one sentence, if it admits no
+        loop."""
         ...
 
     def start_run(self, connection: LoopConnection) -> None:
@@ -42,16 +43,16 @@ class LoopHost(Protocol):
 
 
 class IterateReceiver(Protocol):
-    """The end of a connection in the page."""
+    """The receiver of a loop's iterates in the page."""
 
     def receive(self, message: bytes) -> None:
-        """Take an iterate; raise ValueError, one sentence, for a wrong one."""
+        """Accept an iterate; raise ValueError, one sentence, if it is invalid."""
 
     def end(self, error: str) -> None:
-        """Take note that the loop has ended, by an error unless this is empty."""
+        """Record that the loop has ended; the error is empty if it ended by itself."""
 
     def fail(self, reason: str) -> None:
-        """Take note that nothing more comes, and why."""
+        """Record that no more iterates come, and the reason."""
 
 
 class Endpoint:
@@ -63,7 +64,7 @@ class Endpoint:
         _endpoints.append(self)
 
     def close(self) -> None:
-        """Admit nobody from now on."""
+        """Stop admitting loops."""
         if self in _endpoints:
             _endpoints.remove(self)
 
@@ -72,14 +73,14 @@ _endpoints: list[Endpoint] = []
 
 
 def find_by_token(token: str) -> Endpoint | None:
-    """Return the endpoint with this token, after a time that tells nothing about the others."""
+    """Return the endpoint with this token, in a time that reveals nothing about the others."""
     given = token.encode()
     found = [one for one in _endpoints if hmac.compare_digest(one.token.encode(), given)]
     return found[0] if found else None
 
 
 def find_endpoint(request: HTTPServerRequest) -> Endpoint:
-    """Return the endpoint that a request is for; raise ValueError, one sentence, if it may not get in."""
+    """Return the endpoint of a request; raise ValueError, one sentence, if it is not admitted."""
     headers = request.headers
     if "Origin" in headers:
         raise ValueError(FROM_A_PAGE)
@@ -93,7 +94,7 @@ def find_endpoint(request: HTTPServerRequest) -> Endpoint:
 
 
 class LoopConnection:
-    """A loop of another process, as the page sees it. The page sets its ``receiver``."""
+    """The connection to a loop of another process. The page sets its ``receiver``."""
 
     receiver: IterateReceiver | None = None
 
@@ -113,7 +114,7 @@ class LoopConnection:
     # for the page, from any thread
 
     def call_later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Call a function after so many seconds, in the page's thread."""
+        """Call a function after this many seconds, in the page's thread."""
         self._ioloop.add_callback(self._ioloop.call_later, seconds, act)
 
     def say(self, **said: Any) -> None:
@@ -121,11 +122,11 @@ class LoopConnection:
         self._ioloop.add_callback(self._events.put_nowait, said)
 
     def ask_next(self) -> None:
-        """Answer the iterate that was read: the next one may come."""
+        """Answer the iterate that was read, so that the loop sends the next one."""
         self._ioloop.add_callback(self._answer, True)
 
     def close(self, **reason: Any) -> None:
-        """Send the loop the reason why the page stops watching it, as the last message."""
+        """Send the reason why the page stops watching the loop, as the last message."""
         self._ioloop.add_callback(self._close, reason)
 
     def _close(self, reason: dict[str, Any] | None) -> None:
@@ -165,7 +166,7 @@ class LoopConnection:
         return await self._is_read
 
     def end(self, error: str) -> None:
-        """End the run as the loop asks."""
+        """End the run at the loop's request."""
         if self.receiver is not None:
             self.receiver.end(error)
 

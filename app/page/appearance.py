@@ -21,7 +21,7 @@ DIALS = {"next-run": False, "live": True}
 
 
 class PageWithControls(Protocol):
-    """A page with the controls that determine its appearance."""
+    """The interface of the page to the controls of its appearance."""
 
     convergence: Convergence
     tab_bar: TabBar
@@ -43,7 +43,7 @@ class Appearance:
         self._page = page
 
     def read(self) -> dict[str, str]:
-        """Return the axes, the tab, the speed and when λ and plots change: each story has its own."""
+        """Return the settings of a story's appearance: axes, tab, speed, and when λ and plots change."""
         page = self._page
         view, controls = page.convergence, page.controls
         look = {"x": view.x, "y": view.measure, "scale": view.scale, "x_scale": view.x_scale}

@@ -65,8 +65,8 @@ def suggested(data: datasets.Dataset, problem: solvers.Problem) -> str:
 
 
 def _example(example: datasets.Example, listed: bool) -> str:
-    """Return the HTML of one sample; ``listed`` if its text is a list of features, of which a line breaks
-    between two."""
+    """Return the HTML of one sample; a ``listed`` text is a list of features, and wraps between two of
+    them."""
     label = html.escape(shortened(example.label, MAX_LABEL_LETTERS))
     if example.pictures is not None:
         pictures = example.pictures[:8]

@@ -26,8 +26,8 @@ BROWSING_HINT = "Move through the iterations of the teacher's runs with this bar
 
 
 class CursorBar(Component):
-    """A slider over iterations with marks, and what can go on from there; also listens to the keyboard
-    (space, arrows, Home, End)."""
+    """A slider over iterations with marks, and the branches from the cursor; it handles the keys space,
+    arrows, Home and End."""
 
     state = param.Dict(default={}, doc="where the cursor is, and of which run")
     offer = param.Dict(default={}, doc="names of the branches that can be started there, and a note on them")
@@ -50,7 +50,7 @@ class CursorBar(Component):
             self.update()
 
     def update(self) -> None:
-        """Show the cursor as it is now."""
+        """Show the current place of the cursor."""
         cursor = self._session.cursor
         trace = cursor.run
         head = int(trace.last.get("iteration", 0)) if trace is not None else 0

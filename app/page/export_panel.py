@@ -33,8 +33,8 @@ NOTHING_TO_EXPORT = "Run a solver first to export its record, the plots and the 
 
 
 class Plot(NamedTuple):
-    """A figure in sight: what it is called, whether its curves are the runs, and what its marks mean: a
-    glyph, its colour and words each."""
+    """A visible figure: its name, whether its curves are the runs, and its legend: glyph, colour and meaning
+    of each mark."""
 
     figure: figure
     title: str
@@ -82,7 +82,7 @@ class ExportPanel(Component):
                 self._take(form)
 
     def show(self) -> None:
-        """Offer the exports that are possible now."""
+        """Show the exports that are possible now."""
         shown = self._shown()
         runs = [[str(run.style), run.label] for run in shown]
         chosen = self.chosen if self.chosen in [key for key, _ in runs] else ALL_RUNS
@@ -104,7 +104,7 @@ class ExportPanel(Component):
         return [run.trace for run in shown if run.trace is not None]
 
     def _plots(self) -> list[Plot]:
-        """Return the figures in sight."""
+        """Return the visible figures."""
         seen = [view for view in self._views() if view.in_sight and view.has_content()]
         return [self._plot(by, drawn) for view in seen for by, drawn in view.shown_figures()]
 
@@ -148,7 +148,7 @@ class ExportPanel(Component):
         self._session.later(self, lambda pulse: work(), send)
 
     def _report(self, traces: Sequence[Trace]) -> str:
-        """Return the page as it is seen now: settings in words, numbers, plots, and how to do it again."""
+        """Return a report of the page: settings in words, numbers, visible plots, and how to repeat it."""
         problems = dict.fromkeys(wording.of_problem(trace.info.problem) for trace in traces)
         said = [*problems, *(wording.of_run(trace, kind(trace)) for trace in traces)]
         settings = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)

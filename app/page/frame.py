@@ -23,20 +23,21 @@ FRAME_STYLES = {
 
 
 class Fit(Component):
-    """Suits the page to the browser before it is drawn: its theme, and whether the sidebar is open."""
+    """The adaptation of the page to the browser before it is drawn: its theme, and whether the sidebar is
+    open."""
 
     _esm = ui.page_script("frame.js", initialize="fitToBrowser", render="nothing")
 
 
 class SidebarClose(Component):
-    """A button above all settings on a phone, where the sidebar covers Run and the button that opened it."""
+    """A button above all settings on a phone, whose sidebar covers Run and the button that opened it."""
 
     _esm = ui.page_script("frame.js", render="sidebarClose")
     _stylesheets: ClassVar[list[str]] = [ui.asset("frame.css")]
 
 
 class Idle(param.Parameterized):
-    """What a page follows in place of Panel's busy state, which is one for all visitors."""
+    """A constant busy state for a page: Panel's own is one for all visitors."""
 
     busy = param.Boolean(default=False)
 

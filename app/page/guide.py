@@ -14,8 +14,8 @@ from solverscope.solvers.runs.breakpoints import known
 
 
 class Guide:
-    """Goes through the steps of the page's story, forwards and back; a watcher of the session. It waits for
-    nobody: a visitor may do anything meanwhile, and a step that does not fit any more says so."""
+    """The guide through the steps of the page's story, forwards and back; a watcher of the session. It never
+    blocks: a visitor may do anything at any time, and a step that has become impossible reports that."""
 
     def __init__(self, page: GuidedPage) -> None:
         self._page = page
@@ -32,7 +32,7 @@ class Guide:
 
     @property
     def setting(self) -> Experiment:
-        """Return the story's settings with what its steps up to this one set."""
+        """Return the settings of the story, changed by its steps up to this one."""
         setting = self._page.story.setting
         gone = () if self.at is None else self._page.story.steps[: self.at + 1]
         given = {name: value for step in gone for name, value in step.set.items()}
@@ -54,7 +54,7 @@ class Guide:
         self.update()
 
     def update(self) -> None:
-        """Move the cursor to the step's iterate as soon as it exists, and show what the step waits for."""
+        """Move the cursor to the step's iterate once it exists; until then show the reason for waiting."""
         self._point(None if self.step is None else self.step.view)
         if self.step is None:
             return
@@ -66,7 +66,7 @@ class Guide:
             self.note = ""
 
     def _place(self, step: StoryStep) -> str:
-        """Try to move the cursor to the iterate of a step; return the obstacle, "" if there is none."""
+        """Try to move the cursor to the iterate of a step; return the obstacle, or ""."""
         session = self._page.session
         run = next((run for run in session.runs if run.label == step.run), None)
         if run is None:
@@ -108,7 +108,7 @@ class Guide:
         return None if found is None else int(iterations[found])
 
     def _point(self, id: str | None) -> None:
-        """Draw the ring around the view with an id, and around no other."""
+        """Draw a ring around the view with an id, and remove all others."""
         view = next((view for view in self._page.shown() if view.id == id), None) if id else None
         if view is not self._pointed:
             for one, on in ((self._pointed, False), (view, True)):

@@ -14,9 +14,11 @@ from solverscope.app.views.base.help import Help
 
 
 class HelpDialog(Component):
-    """One card for all plots, made of nothing before it is asked for: ``find(id)`` returns what is to be said
-    of the figure with this id, None for one that is gone. ``assets/plots.js`` puts the "?" on
-    figures. What stands in ``texts`` a browser shows without asking."""
+    """One help card for all plots, built on demand.
+
+    ``find(id)`` returns the help on the figure with this id, None for one that is gone. ``assets/plots.js``
+    puts the "?" on figures. A browser shows help that is in ``texts`` without a request.
+    """
 
     texts = param.Dict(default={}, doc="what is said of figures, by their ids")
 

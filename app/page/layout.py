@@ -1,4 +1,4 @@
-"""Where the parts of the page stand: header, sidebar, main part and foot."""
+"""Layout of the page: header, sidebar, main part and foot."""
 
 from __future__ import annotations
 

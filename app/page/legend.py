@@ -25,7 +25,7 @@ LEGEND_HEADS = [[name, page_title(name, column), FIELDS[name].label] for name, c
 
 
 class LegendRows(Component):
-    """Drawn by ``assets/legend.js`` from plain dictionaries."""
+    """The rows of the legend, drawn by ``assets/legend.js`` from plain dictionaries."""
 
     rows = param.List(default=[], doc="one dictionary a run: texts to show and its state")
     columns = param.List(default=LEGEND_HEADS, constant=True, doc="key in rows, heading and its tip each")
@@ -41,7 +41,7 @@ class LegendRows(Component):
         self.obstacle: str | None = None
 
     def update(self) -> None:
-        """Show the runs as they are now."""
+        """Update the rows from the current runs."""
         runs = self._session.runs
         objectives = ui.aligned(
             [run.trace.last.get("objective") if run.trace is not None else None for run in runs]

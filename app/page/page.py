@@ -60,8 +60,8 @@ TITLE = "Solverscope"
 
 
 class Page:
-    """Everything one visitor sees. ``query`` is the address they came with, ``history`` where their runs are
-    kept, in memory without one, and ``rights`` what they may reach."""
+    """The page of one visitor. ``query`` are the arguments of its address. ``history`` is the archive of its
+    runs, by default in memory, and ``rights`` limit what it may reach."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class Page:
         return made
 
     def close(self) -> None:
-        """End everything: the visitor is gone."""
+        """Close the page after its visitor has left."""
         with ExitStack() as parts:  # the last first, and each although another fails
             for part in (self.problem, self.session, self.own_loops, self.teaching, self.session_restore):
                 parts.callback(part.close)
@@ -182,7 +182,7 @@ class Page:
         return stories().get(id, first)
 
     def _read(self, query: Mapping[str, str]) -> tuple[Story, Experiment]:
-        """Return the settings in an address, and report those that are not possible."""
+        """Return the settings of an address, and report invalid ones."""
         story = self._story(query.get("story"))
         setting, notices = Experiment.from_address(query, story.setting)
         for notice in notices:
@@ -219,7 +219,7 @@ class Page:
             self._changed()
 
     def _leave_story(self) -> None:
-        """Keep all settings, and say no more of a story that is not about them."""
+        """Keep all settings, and detach them from a story that they no longer match."""
         self.guide.go(None)
         self.story = free()
         self.prediction.reset()
@@ -227,7 +227,7 @@ class Page:
         self.story_menu.value = FREE
 
     def load_story(self, story: Story) -> None:
-        """Set everything up for a story, in one go."""
+        """Apply all settings of a story at once."""
         with batch(models=True), self._setting_up():
             self.guide.go(None)
             if story is not self.story:
@@ -245,7 +245,7 @@ class Page:
 
     @contextmanager
     def _setting_up(self) -> Iterator[None]:
-        """Do not leave the story inside the block, while settings still differ from those of the story."""
+        """Keep the story during the block, while settings differ from it temporarily."""
         self._whole = False
         try:
             yield
@@ -253,14 +253,14 @@ class Page:
             self._whole = True
 
     def _back_to_story(self) -> None:
-        """Set everything as the story has it, at the step that a guided one is at."""
+        """Restore the settings of the story, at the current step of a guided one."""
         at = self.guide.at
         self.load_story(self.story)
         self.guide.go(at)
         self.story_card.update()
 
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
-        """Set controls, as far as they are not so already, and axes, tab and speed."""
+        """Set the controls that differ, and axes, tab and speed."""
         with batch(models=True), self._setting_up():
             if (problem := setting.without_run_form().problem) != self.problem.setting:
                 self.problem.set(problem)
@@ -300,7 +300,7 @@ class Page:
         self._changed()
 
     def _turn_lam(self) -> None:
-        """Continue runs under way at the chosen λ, if it is live."""
+        """Continue the active runs at the chosen λ, if it is live."""
         lam = self.problem.setting.lam
         if not (self.problem.live.value and self.session.racing and self._running) or self.problem.obstacle:
             return
@@ -309,7 +309,7 @@ class Page:
             self.session.set_lam(lam)
 
     def _changed(self) -> None:
-        """Bring the address and the hints up to date after any change by the user."""
+        """Update the address and the hints after any change by the user."""
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.top_views.show(self.problem.problem)
         self._offer_tabs()
@@ -366,7 +366,7 @@ class Page:
 
     @property
     def repeat(self) -> int:
-        """Return how often each solver runs."""
+        """Return the number of runs of each solver."""
         return self._of_run_form(REPEAT)
 
     def write_address(self) -> None:
@@ -448,7 +448,7 @@ class Page:
     racing: Mapping[str, str] = MappingProxyType({})
 
     def _start_when_ready(self) -> None:
-        """Execute a press of a button that came before the data, if there is no obstacle now."""
+        """Start the runs of a button pressed before the data were loaded, if there is no obstacle now."""
         step = self.session.pressed
         if step is None or self.problem.loading:
             return
@@ -459,7 +459,7 @@ class Page:
             self._changed()
 
     def start(self, step: bool) -> None:
-        """Start the chosen solvers together, or as soon as the data are there."""
+        """Start the chosen solvers together, or as soon as the data are loaded."""
         setting, base = self.setting, self.problem.problem
         if base is None and self.problem.loading:  # pressed before the browser knew that there are none
             self.session.pressed = step

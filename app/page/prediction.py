@@ -67,13 +67,13 @@ class Prediction:
         return self.ask is not None and not (self.skipped or self.started or self.truth)
 
     def take(self, given: object) -> None:
-        """Take an answer, or one in place of it, if there can be one."""
+        """Record an answer, or replace it, if answers are taken."""
         if self.open:
             found = self.ask.answer(given, self._page.story.labels)
             self.answer = self.answer if found is None else found
 
     def skip(self) -> None:
-        """Leave the question."""
+        """Skip the question."""
         self.skipped = self.skipped or self.open
 
     def update(self) -> None:
@@ -120,7 +120,7 @@ class Prediction:
 
     @property
     def counts(self) -> list[list[Any]]:
-        """Return how many of them gave each answer, the most frequent first."""
+        """Return the number of followers who gave each answer, the most frequent first."""
         found = Counter(worded(self.ask, answer) for answer in self._answers.values())
         return (
             [[answer, number] for answer, number in found.most_common(MAX_SHOWN_ANSWERS)]
@@ -183,7 +183,7 @@ class Prediction:
 
 
 def worded(ask: StoryQuestion, answer: str | float | None) -> str:
-    """Write an answer: a choice, or a number with what it counts."""
+    """Write an answer: a choice, or a number with its unit."""
     if answer is None or isinstance(answer, str):
         return answer or ""
     shown = ui.number(answer, 3)

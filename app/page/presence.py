@@ -1,4 +1,4 @@
-"""Whether a browser shows a page, and how long the page waits for one that has gone."""
+"""Presence of browsers: whether one shows a page, and how long the page waits for one that has gone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ REOPENED_SECONDS = 5.0
 
 
 class Presence:
-    """The browser of one page, which is looked for from time to time.
+    """The presence of one page's browser, checked periodically.
 
-    ``connections()`` counts the page's browsers, ``clock()`` the seconds in which there is none. With
-    ``keep`` the browser may come back: ``keep(True)`` asks the server not to forget the page, ``keep(False)``
-    lets it."""
+    ``connections()`` counts the page's browsers, ``clock()`` the seconds without any. ``keep(True)`` asks the
+    server not to forget the page, so that the browser may come back; ``keep(False)`` ends that.
+    """
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Presence:
         self._left = self.clock()
 
     def look(self, others: Iterable[Presence]) -> None:
-        """Bring up to date whether a browser is there; ``others`` are those of the server's open pages."""
+        """Update whether a browser is present; ``others`` are those of the server's open pages."""
         now = self.clock()
         if self.connections() > 0:
             self._seen = now

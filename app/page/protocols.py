@@ -22,7 +22,7 @@ class ChosenProblem(Protocol):
 
     @property
     def loading(self) -> str:
-        """Return a sentence on the data being loaded; return "" if there are none."""
+        """Return a sentence on the data being loaded, or ""."""
         ...
 
     def known(self, key: str | None) -> Problem | None:
@@ -43,7 +43,7 @@ class ChosenSolvers(Protocol):
         ...
 
     def new_style(self, taken: Collection[int]) -> int:
-        """Return the number of a style that nothing has."""
+        """Return the number of a style that no run has."""
         ...
 
 
@@ -72,7 +72,7 @@ class WithSetting(Protocol):
 
 
 class WithSolvers(Protocol):
-    """A page with a list of solvers."""
+    """The interface of a page with a list of solvers."""
 
     solvers: ChosenSolvers
 
@@ -119,7 +119,7 @@ class AskingPage(WithStory, Protocol):
 
 
 class BranchingPage(WithProblem, WithSetting, WithSolvers, Protocol):
-    """The page of branches."""
+    """The interface of the page to the panel of branches."""
 
 
 class PathPage(WithProblem, WithSetting, WithObstacle, WithSolvers, Protocol):
@@ -127,7 +127,7 @@ class PathPage(WithProblem, WithSetting, WithObstacle, WithSolvers, Protocol):
 
 
 class HistoryPage(WithProblem, WithRights, Protocol):
-    """The page of the panel of past runs."""
+    """The interface of the page to the panel of past runs."""
 
 
 class SweepPage(WithProblem, WithSetting, WithObstacle, WithRights, Protocol):

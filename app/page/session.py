@@ -99,10 +99,12 @@ class Session:
     def launch(
         self, makers: Sequence[Callable[..., LiveRun]], *, styles: Collection[int] = (), step: bool = False
     ) -> None:
-        """Start new runs together, in place of those there were, above those that stay: runs of the past and
-        those that are pinned, as ghosts, and loops of other programs that go on. A maker gets share, pace,
-        step, breaks and the line that all start from; ``styles`` are the numbers of their colours and dashes,
-        which no ghost gets."""
+        """Start new runs together, and remove current ones.
+
+        Past and pinned runs stay as ghosts, and loops of other programs continue. A maker receives share,
+        pace, step, breaks and the common start barrier. ``styles`` number the colours and dashes of the new
+        runs, which no ghost gets.
+        """
         old = [run for run in self.runs if not (run.outside and run.alive)]
         for run in [run for run in old if not (run.stays or run.pinned)]:
             self.remove(run)
@@ -123,12 +125,13 @@ class Session:
         self._set_period(EAGER_TICK_MS)
 
     def join(self, make: Callable[..., LiveRun]) -> None:
-        """Start one more run next to the present ones; ``make`` gets what makers of ``launch`` get."""
+        """Start one more run next to the present ones; ``make`` receives the same arguments as those of
+        ``launch``."""
         self.add(make(self.share, pace=self.pace, step=False, breaks=self.breaks))
         self._set_period(EAGER_TICK_MS)
 
     def add(self, run: DisplayedRun, place: int | None = None) -> None:
-        """Put a run among the others; what it does is kept."""
+        """Add a run to the others, and save its rows in the history."""
         self.runs.insert(len(self.runs) if place is None else place, run)
         if not run.stays:
             self.history.record(run)
@@ -163,11 +166,8 @@ class Session:
         return "paused" if all(run.worker.paused for run in racing) else "running"
 
     def stands(self, run: DisplayedRun) -> str:
-        """Return the state of a run when the newest tick began, or its present state if it came later.
-
-        The plots that the tick draws are at least as new. So no plot lacks the end of a run that is shown to
-        be over.
-        """
+        """Return the state of a run at the start of the newest tick, or its present state if it came
+        later."""
         return self._stood.get(run) or run.state
 
     def pause(self) -> None:
@@ -271,8 +271,8 @@ class Session:
         *,
         awaited: bool = False,
     ) -> pool.PoolWorker:
-        """Do ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``. Ticks come often
-        while work goes on that the visitor cannot do anything without."""
+        """Call ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``. Ticks are
+        frequent while the visitor can do nothing without the result."""
         worker = self.share.start(work, "page task")
         self._tasks.append((worker, then))
         self.hurry()
@@ -312,20 +312,20 @@ class Session:
     # what shows them
 
     def show_in(self, view: View) -> None:
-        """Also draw the runs in this view from now on."""
+        """Draw the runs in this view, too, from now on."""
         view.on_failure, view.later = self._failed, partial(self.later, view)
         self.views.append(view)
         view.show(self.traces)
 
     def _attempt(self, work: Callable[[], None], who: object) -> None:
-        """Call ``work``; an error is logged, and keeps nothing else from being done."""
+        """Call ``work``, and log an error, so that other work continues."""
         try:
             work()
         except Exception as error:
             self._failed(who, error)
 
     def _failed(self, who: object, error: BaseException) -> None:
-        """Log an error with the place it comes from, once: at every tick there may be one."""
+        """Log an error with its traceback once; it may recur at every tick."""
         place = str(traceback.extract_tb(error.__traceback__)[-1:])
         if (failure := (type(who), type(error), place)) not in self._failures:
             self._failures.add(failure)
@@ -341,9 +341,11 @@ class Session:
         timer: Callable[..., pn.io.PeriodicCallback] = pn.io.PeriodicCallback,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Tick some five times a second in the current document; ``connections()`` counts its pages,
-        ``clock()`` the seconds in which there is none. With ``keep`` the page may come back to this session:
-        ``keep(True)`` asks the server not to forget it."""
+        """Call ``tick`` some five times a second in the current document.
+
+        ``connections()`` counts its pages, ``clock()`` the seconds without any. ``keep(True)`` asks the
+        server not to forget the session, so that the page may come back.
+        """
         self.presence.connections, self.presence.keep, self.presence.clock = connections, keep, clock
         # in the background: else every tick would tell the browser that the server is busy, and free again
         self._timer = timer(callback=self._on_time, period=TICK_MS, background=True)
@@ -388,7 +390,7 @@ class Session:
         return still and not (self.asked or any(not window.closed for window in self.steered_by))
 
     def hurry(self) -> None:
-        """Tick soon: something has been set to work."""
+        """Tick soon, after the start of new work."""
         if self._timer is not None:
             self._set_period(min(self._timer.period, TICK_MS))
 
@@ -456,7 +458,7 @@ class Session:
                 self.cursor.place(run.trace, hit.iteration)
 
     def close(self) -> None:
-        """End everything; the session is over."""
+        """Stop all runs and end the session."""
         self.closed = True
         by_token.pop(self.token, None)
         self.scheduler.remove(self)

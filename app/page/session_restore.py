@@ -1,4 +1,4 @@
-"""The restoring of a page's runs when it is loaded again, or anew after the server has forgotten it."""
+"""Restoring a page's runs after it is reloaded, or after the server has forgotten it."""
 
 from __future__ import annotations
 

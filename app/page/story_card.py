@@ -1,5 +1,5 @@
-"""The card of the story, at the top of the sidebar: its question, what it asks before its run, what to look
-for, and the steps of a guided one."""
+"""The card of the story, at the top of the sidebar: summary, question, things to look for, and the steps of a
+guided one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from solverscope.app.ui.component import Component
 
 
 class StoryCard(Component):
-    """Drawn by ``assets/story_card.js``: open at first, and folded for the rest of the visit once it has been
-    folded. ``on_back()`` is called when a visitor wants the story's settings again. A watcher of the session.
+    """The card of the story, drawn by ``assets/story_card.js``. A watcher of the session.
+
+    It is open at first, and stays folded for the rest of the visit once it was folded. ``on_back()`` is
+    called when a visitor wants to restore the story's settings.
     """
 
     text = param.Dict(default={}, doc="question and points of the story, and how many steps it has")
@@ -35,7 +37,7 @@ class StoryCard(Component):
         self._guide, self._prediction, self._on_back = guide, prediction, on_back
 
     def part(self, name: str) -> StoryPart:
-        """Return a part of the card for the place where a phone shows it: "ask" or "steps"."""
+        """Return a part of the card for the layout of phones: "ask" or "steps"."""
         shown = ("text", "ask", "step")
         made = StoryPart(part=name, **{param: getattr(self, param) for param in shown})
         made.on_message = self.receive
@@ -49,7 +51,7 @@ class StoryCard(Component):
         self.update()
 
     def update(self) -> None:
-        """Show the step and the question as they are now."""
+        """Show the current step and question."""
         self._prediction.update()
         self.ask = self._prediction.state
         guide = self._guide
@@ -75,8 +77,8 @@ class StoryCard(Component):
 
 
 class StoryPart(Component):
-    """The question, or the steps of the guide, in the place where a phone shows them: the card covers Run
-    there, and what a step points at. Wider pages show nothing of it."""
+    """The question, or the steps of the guide, in the layout for phones, whose card covers what they refer
+    to. Wider pages do not show it."""
 
     part = param.Selector(default="ask", objects=["ask", "steps"], constant=True, doc="what is shown")
     text = param.Dict(default={}, doc="as of the card")

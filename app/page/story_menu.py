@@ -10,8 +10,8 @@ from solverscope.app.ui.menu import Menu
 
 
 class StoryMenu(Menu):
-    """Chooses a story by its id (``value``). Topics are lines that cannot be chosen: Material's own groups
-    put elements into the list that no list of options may have."""
+    """The choice of a story by its id (``value``). Topics are disabled lines: Material's own groups put
+    elements into the list that no list of options may have."""
 
     def __init__(self, story: str) -> None:
         lines = {FREE_NAME: FREE}

@@ -11,7 +11,8 @@ from solverscope.app.ui.component import Component
 
 
 class ThemeToggle(Component):
-    """Chooses the other of the two; the browser keeps the choice, and without one follows the system."""
+    """The button that switches between light and dark; the browser remembers the choice, and by default
+    follows the system."""
 
     _esm = ui.page_script("header_buttons.js", render="themeToggle")
     _stylesheets: ClassVar[list[str]] = [ui.asset("header_buttons.css")]

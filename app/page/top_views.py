@@ -12,9 +12,11 @@ from solverscope.solvers import Problem
 
 
 class TopViews:
-    """The two plots, and in their place the first view that suits the problem, made when one is first shown.
-    ``on_option(name, text)`` is called with what a visitor chooses in such a view for an option of the
-    data."""
+    """The two plots above the tabs, or in their place the first view that suits the problem, made on demand.
+
+    ``on_option(name, text)`` receives the value that a visitor chooses in such a view for an option of the
+    data.
+    """
 
     def __init__(self, session: Session, on_option: Callable[[str, str], None]) -> None:
         self._session, self._on_option = session, on_option
@@ -28,7 +30,7 @@ class TopViews:
 
     @property
     def shown(self) -> list[View]:
-        """Return the views that stand there now."""
+        """Return the views that are shown now."""
         return [view for view in (self.convergence, self.sparsity, *self._made.values()) if view.visible]
 
     def show(self, problem: Problem | None) -> None:
@@ -47,8 +49,8 @@ class TopViews:
                 view.visible = other is kind
 
     def _make(self, kind: type[ProblemView], problem: Problem) -> None:
-        """Make a view, and put it onto the page when it has been drawn: of what changes in the message that
-        brings it, Panel would fetch the style sheets from another host."""
+        """Make a view, and add it to the page after its first drawing. Panel would fetch the style sheets of
+        models that change in the message that adds them from another host."""
         view = kind((), self._session.cursor, problem=problem, on_option=self._on_option)
         self._made[kind] = view
         self._session.show_in(view)

@@ -16,8 +16,8 @@ LARGER = 18 / 13
 
 
 class TypeSize(Component):
-    """Chooses one of :data:`PAGE_VIEWS`, with a button for each that is ``offered``; ``assets/page.css`` says
-    how large type is."""
+    """The choice of one of :data:`PAGE_VIEWS`, with a button for each that is ``offered``.
+    ``assets/page.css`` defines the sizes of type."""
 
     view = param.Selector(default=NORMAL_VIEW, objects=list(PAGE_VIEWS), doc="what is shown, and how large")
     offered = param.List(default=[LARGE_VIEW, PLOTS_VIEW], doc="views that have a button")
@@ -29,5 +29,5 @@ class TypeSize(Component):
 
     @property
     def larger(self) -> float:
-        """Return how much larger type is than ordinary."""
+        """Return the factor by which type is enlarged."""
         return 1.0 if self.view == NORMAL_VIEW else LARGER

@@ -26,9 +26,12 @@ ALONG = ("lam", "seconds", *DERIVED_TITLES)
 
 @dataclass(frozen=True)
 class Value:
-    """A number that the paper prints: what it is (``name``), its value there (``paper``), and how it is
-    measured: on the ``run`` on ``data`` at ``lam``, together ``of`` all λ and splits. Where it can be
-    compared, it is to be ``within`` such a part of the paper's."""
+    """A number that the paper prints.
+
+    ``name`` says what it is, ``paper`` is its value there. Here it is measured on the ``run`` on ``data`` at
+    ``lam``, aggregated ``of`` all λ and splits. If the two are comparable, they are to agree ``within`` this
+    share of the paper's.
+    """
 
     name: str
     paper: float
@@ -179,8 +182,8 @@ def read(path: Path) -> Paper:
 
 
 def _as_before(table: dict[str, Any], before: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the table of an exhibit. One that is ``like`` another takes from it what it does not say, of a
-    sweep key by key."""
+    """Return the table of an exhibit with missing keys of the one it is ``like``; a sweep's are merged key by
+    key."""
     own = dict(table)
     if "like" not in own:
         return own

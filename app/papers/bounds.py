@@ -1,7 +1,7 @@
 """Numbers that are known exactly or within an interval, and comparisons of two of them.
 
-A run that a limit ended would take at least its limit: its seconds are bounded from below. What it would have
-found in the end is not known at all.
+The seconds of a run that a limit ended are bounded from below by the limit. Its results at the optimum are
+unknown.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ AGGREGATES: dict[str, Callable[[list[float]], float]] = {
 
 
 def together(how: str, values: Sequence[Interval]) -> Interval:
-    """Put figures together in one of the ways ``AGGREGATES``: the results for both ends bound it. The median
-    of an even number is the mean of the two in the middle."""
+    """Aggregate figures in one of the ways ``AGGREGATES``: the aggregates of both ends bound the result. The
+    median of an even number is the mean of the two in the middle."""
     low, high = (AGGREGATES[how](list(ends)) for ends in zip(*((v.low, v.high) for v in values), strict=True))
     return Interval(float(low), float(high))
 

@@ -32,8 +32,8 @@ OTHER_DATA_VERDICTS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the runs say of a claim: seen, not seen or not judged, and the numbers behind that, which are
-    those ``of`` a measure, if they are of one. How data differ from the paper's stands before them."""
+    """A verdict on a claim: seen, not seen or not judged, with the numbers behind it. The numbers are those
+    ``of`` a measure, if any. Differences of the data from the paper's precede them."""
 
     claim: str
     word: str
@@ -46,10 +46,10 @@ Finding = tuple[bool | str | None, str]
 
 
 class Test(Protocol):
-    """One word of the vocabulary."""
+    """A test of the vocabulary, such as :class:`Less`."""
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
-        """Yield what each problem that has the runs says."""
+        """Yield the finding on each problem that has the runs."""
         ...
 
 
@@ -98,7 +98,7 @@ class Less(Measure):
             yield NO_EVIDENCE if neither else holds, f"{name}: {first} / {than}"
 
     def _extreme(self, group: Sequence[Case], labels: Sequence[str], *, best: bool) -> Interval | None:
-        """Return the best or the worst number of these runs, as far as there is one."""
+        """Return the best or the worst known number of these runs, or None."""
         found = []
         for label in labels:
             if values := [value for case in group for value in self.known(case, [label])]:
@@ -190,7 +190,7 @@ class Lies(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Ends:
-    """Each of the runs ends with one of these statuses, by so many iterations."""
+    """Each of the runs ends with one of these statuses, within this many iterations."""
 
     runs: tuple[str, ...]
     status: tuple[str, ...]
@@ -207,7 +207,7 @@ class Ends:
 
 @dataclass(frozen=True, kw_only=True)
 class Reaches:
-    """The ``field`` of each run comes to ``at_most`` by so many iterations; or it ``never`` does."""
+    """The ``field`` of each run falls to ``at_most`` within this many iterations; or it ``never`` does."""
 
     runs: tuple[str, ...]
     at_most: float
@@ -232,8 +232,8 @@ class Reaches:
 
 @dataclass(frozen=True, kw_only=True)
 class Peaks:
-    """The ``field`` of each run goes up, to more than ``by`` times what it is at the end or, ``over =
-    "start"``, at the start."""
+    """The ``field`` of each run rises to more than ``by`` times its last value, or with ``over = "start"``
+    its first."""
 
     runs: tuple[str, ...]
     field: str = "nnz_rows"
@@ -276,7 +276,7 @@ class Claim:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Claim:
-        """Read a table: its text and one word of the vocabulary; ValueError where that is not what it is."""
+        """Read a table: its text and one word of the vocabulary; raise ValueError if it is invalid."""
         words = [name for name in table if name not in cls.WORDS]
         if len(words) > 1 or not TESTS.keys() >= set(words):
             raise ValueError(f"a claim has one of {', '.join(TESTS)}, not {', '.join(words)}")
@@ -287,7 +287,7 @@ class Claim:
 
     @property
     def labels(self) -> set[str]:
-        """Return the runs that it speaks of."""
+        """Return the labels of the runs that it is about."""
         return {label for name in ("first", "than", "runs") for label in getattr(self.test, name, ())}
 
     def judge(self, cases: Sequence[Case]) -> Verdict:
@@ -328,7 +328,7 @@ class Claim:
 
 
 def _all(parts: Sequence[bool | None]) -> bool | None:
-    """Return whether all parts hold; return None if those that are open decide it."""
+    """Return whether all parts hold; None if that depends on open ones."""
     return False if False in parts else None if None in parts else True
 
 

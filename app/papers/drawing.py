@@ -50,7 +50,7 @@ RUN_HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "
 
 @dataclass(frozen=True)
 class ExhibitOutcome:
-    """An exhibit with what came of its runs: all its problems, and what was left out."""
+    """An exhibit with the results of its runs: all its problems, and a list of omissions."""
 
     exhibit: Exhibit
     cases: Sequence[Case]
@@ -107,7 +107,7 @@ class ExhibitOutcome:
 
 
 def page(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
-    """Return an HTML file that stands alone, with all that came out."""
+    """Return a standalone HTML file with all results."""
     sections = [section for outcome in outcomes for section in exhibit_sections(outcome)]
     if len(outcomes) > 1:
         sections = [Section(paper.title), *sections, Section("Not run", _not_run(paper))]
@@ -115,7 +115,7 @@ def page(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
 
 
 def _not_run(paper: Paper) -> str:
-    """Return which exhibits have no runs, and why."""
+    """Return the exhibits without runs, and the reasons."""
     said = [f"{one.name}, {one.title}: {one.why_not}" for one in paper.exhibits.values() if one.why_not]
     return "".join(f"<p>{html.escape(one)}</p>" for one in [*said, *paper.missing])
 
@@ -127,7 +127,7 @@ def title_of(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
 
 
 def exhibit_sections(outcome: ExhibitOutcome) -> list[Section]:
-    """Return the parts of a page on an exhibit: what it says and shows, verdicts, pictures, numbers."""
+    """Return the sections of a page on an exhibit: text, verdicts, pictures, numbers."""
     exhibit = outcome.exhibit
     body = exhibit_as_html(exhibit, [*outcome.notes, *_about(outcome.cases)])
     body += sizes_as_html(outcome.sizes) + verdicts_as_html(outcome.verdicts)
@@ -145,7 +145,7 @@ def exhibit_sections(outcome: ExhibitOutcome) -> list[Section]:
 
 
 def exhibit_as_html(exhibit: Exhibit, more: Sequence[str]) -> str:
-    """Return what the paper shows, how the runs here depart from it, and ``more``, a paragraph each."""
+    """Return the paper's exhibit, the differences of the runs here, and ``more``, as paragraphs."""
     said = [f"In the paper: {exhibit.shows}", exhibit.here, *more]
     return "".join(f"<p>{html.escape(one)}</p>" for one in said if one)
 
@@ -174,7 +174,7 @@ def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
 
 
 def _about(found: Sequence[Case]) -> list[str]:
-    """Return how well f* is known, a sentence each."""
+    """Return sentences on how well f* is known."""
     unsure = [case.unsure for case in found]
     if not unsure:
         return ["Nothing has been run."]
@@ -219,7 +219,7 @@ def _gap(gap: Interval | None) -> str:
 
 
 def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
-    """Return a section with a figure for each problem, or each data set, of which there is something."""
+    """Return a section with a figure for each problem, or each data set, that has data to draw."""
     labels = list(dict.fromkeys(label for case in found for label in case.runs))
     first = first_seeds(found)
     groups = by_data(first).items() if drawing.points else [(case.name, [case]) for case in first]
@@ -234,7 +234,8 @@ def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
 
 
 def groups_of_weights(found: Sequence[Case]) -> list[Section]:
-    """Return a section for each run whose weights were looked at: their lines, and their clusters."""
+    """Return a section for each run with groups of weights: a plot of their values, and a table of their
+    clusters."""
     sections = []
     for case in found:
         for label, run in case.runs.items():

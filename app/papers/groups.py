@@ -1,6 +1,6 @@
 """Groups of weights that move together: Mathur and Chakrabarti 2006, Figures 2, 3, 10 and 11.
 
-A sweep keeps no weights: a run whose weights are looked at is made once more, iterate by iterate.
+A sweep keeps no weights, so a run is repeated iterate by iterate to examine them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Groups:
 
     @property
     def stays(self) -> float | None:
-        """Return the same of clusters some iterates later."""
+        """Return the largest share of the variance inside the same clusters some iterates later."""
         return max((row.later for row in self.rows), default=None)
 
     @property
@@ -96,7 +96,7 @@ def groups(W: np.ndarray, watch: GroupWatch) -> Groups:
 
 
 def of_run(cell: Experiment, watch: GroupWatch, iterations: int) -> Groups:
-    """Make the run of a cell once more, as far as it came, and look at its weights."""
+    """Repeat the run of a cell up to its last iterate, and group its weights."""
     from solverscope.app.sweep.cells import problem_of
 
     problem = problem_of(cell.problem)

@@ -65,8 +65,7 @@ UNKNOWN_INTERVAL = Interval.at_least(0.0)
 
 @dataclass(frozen=True)
 class ExhibitRun:
-    """A run of an exhibit: its label, what it solved, its record, its trace, where there is one, and the
-    groups of its weights, where these were looked at."""
+    """A run of an exhibit: its label, experiment and record, and its trace and groups of weights, if any."""
 
     label: str
     problem: Recipe
@@ -95,8 +94,8 @@ class ExhibitRun:
 
     @property
     def whole(self) -> bool:
-        """Return whether it did all that it was to do: a number of iterations is part of an experiment, a
-        limit of seconds is not."""
+        """Return whether it was not cut by a limit of seconds; a number of iterations is part of an
+        experiment."""
         return self.over or self.record.get("status") == "max-iter"
 
 
@@ -150,8 +149,8 @@ class Case:
 
     @lazy
     def f_low(self) -> float:
-        """Return a value that f* is at least: a proved bound, or what runs say that ended at the optimum. The
-        one nearest to the least f that was found is as far above f* as it is above that, for all we know."""
+        """Return a lower bound of f*: a proved one, or one from runs that ended at the optimum. Without a
+        proof, f* may be as far below the lowest f as the next converged run is above it."""
         found = [self.proved]
         for run in self.runs.values():
             if run.reached and (f := run.record.get("objective")) is not None:
@@ -160,7 +159,7 @@ class Case:
 
     @property
     def unsure(self) -> float | None:
-        """Return how far f* may be above the minimum, relative, as far as a run has proved it."""
+        """Return a proved bound of the relative distance of f* to the minimum."""
         proved = self.proved
         return max(relative_gap(self.f_star, proved), 0.0) if math.isfinite(proved) else None
 
@@ -203,7 +202,7 @@ def by_data(found: Iterable[Case]) -> dict[str, list[Case]]:
 
 
 def first_seeds(found: Iterable[Case]) -> list[Case]:
-    """Leave out problems that differ from one before in the seed alone."""
+    """Return the problems without those that differ from a previous one in the seed alone."""
     groups: dict[str, Case] = {}
     for case in found:
         groups.setdefault(replace(case.problem, seed=0).key, case)
@@ -254,7 +253,7 @@ class Measure:
         return self._on_the_way(case, run)
 
     def known(self, case: Case, labels: Iterable[str]) -> list[Interval]:
-        """Return the numbers of these runs, as far as they are known."""
+        """Return the known numbers of these runs."""
         return [value for label in labels if (value := self.number(case, label)) is not None]
 
     def _at_end(self, case: Case, run: ExhibitRun) -> Interval | None:
@@ -373,7 +372,7 @@ def _since(
 
 
 def _of_all(run: ExhibitRun, field: str) -> Interval | None:
-    """Return a mean over all iterates of a run; nothing is known of that where it was cut."""
+    """Return a mean over all iterates of a run; unknown if a limit ended it."""
     trace = run.trace
     if trace is None or len(trace) < 2:
         return _not_begun(run)
@@ -389,7 +388,7 @@ def _share(part: float | None, whole: float | None) -> float | None:
 
 
 def _steps(trace: Trace) -> np.ndarray:
-    """Return the inner iterations of each iterate, 0 where there were none."""
+    """Return the inner iterations of each iterate, 0 without any."""
     return np.maximum(np.asarray(trace.inner_iterations, dtype=float), 0.0)
 
 

@@ -22,8 +22,8 @@ BEFORE = 20.0
 
 @dataclass(frozen=True)
 class SweepLayout:
-    """An exhibit as it can be run here: a table as :meth:`.spec.Spec.of` takes it (None: not at all), why
-    each of its data sets that is left out cannot be used, and whether others ``stand_in`` for them."""
+    """An exhibit as it can be run here. It has a table for :meth:`.spec.Spec.of` (None: it cannot be run),
+    the reason for each data set left out, and whether others ``stand_in`` for them."""
 
     table: Mapping[str, Any] | None
     absent: Mapping[str, str]
@@ -45,7 +45,7 @@ class SweepLayout:
 
 
 def layout(exhibit: Exhibit) -> SweepLayout:
-    """Leave out the data sets that are not available."""
+    """Return an exhibit's layout without the data sets that are not available."""
     if exhibit.sweep is None:
         return SweepLayout(None, {})
     shared = {name: value for name, value in exhibit.sweep.items() if name not in (RUNS, "data")}
@@ -82,8 +82,8 @@ class Plan:
 
 
 def plan(name: str, exhibits: Sequence[Exhibit], seconds: float, slots: int) -> Plan:
-    """Plan exhibits as one sweep that takes at most so many seconds, ``slots`` runs at a time. Raises
-    ValueError, one sentence, where none of them can be run."""
+    """Plan exhibits as one sweep of at most this many seconds, ``slots`` runs at a time. Raises ValueError,
+    one sentence, if none of them can be run."""
     layouts = {exhibit.id: layout(exhibit) for exhibit in exhibits}
     tables = {id: found.table for id, found in layouts.items() if found.table is not None}
     if not tables:
@@ -106,7 +106,7 @@ def _nothing(exhibits: Sequence[Exhibit], layouts: Mapping[str, SweepLayout]) ->
 
 
 def share_of(seconds: float, slots: int, n_runs: int) -> float:
-    """Return the CPU seconds that each of so many runs may take."""
+    """Return the CPU seconds for each of this many runs."""
     left = max(seconds - BEFORE, 0.5 * seconds)
     return float(f"{FOR_SOLVERS * left * slots / n_runs:.2g}")
 

@@ -1,4 +1,4 @@
-"""Sizes of the data that a paper has and of those that runs here are on, and whether these are the same."""
+"""Sizes of a paper's data and of the data of runs here, and their comparison."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ RECORDED = {"n": "n_samples", "d": "n_features", "classes": "n_outputs"}
 
 @dataclass(frozen=True)
 class DataSize:
-    """Training instances, features and classes, as far as they are known. With ``about`` they are rounded to
-    the first digit."""
+    """Numbers of training instances, features and classes; None if unknown. With ``about`` they are rounded
+    to the first digit."""
 
     n: int | None = None
     d: int | None = None
@@ -47,7 +47,7 @@ class DataSize:
         return ", ".join(said)
 
     def slack(self, wanted: int) -> float:
-        """Return how far from a number the same data may be."""
+        """Return the largest difference from ``wanted`` of a size that counts as equal."""
         rounded = 0.5 * 10.0 ** math.floor(math.log10(wanted)) if self.about else 0.0
         return TENTH * wanted + rounded
 

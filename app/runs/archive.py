@@ -25,6 +25,7 @@ from solverscope.app.runs.packing import (
 from solverscope.datasets.store import home
 from solverscope.solvers import Trace
 from solverscope.solvers.compute.atomic_files import why_not_written
+from solverscope.solvers.traces.reading import MALFORMED
 from solverscope.solvers.traces.records import (
     COUNT,
     COUNT_OR_NULL,
@@ -71,16 +72,6 @@ ENTRY_KINDS = {
     **{"started": MOMENT, "state": TEXT, "message": TEXT, "iterations": COUNT_OR_NULL},
     **{"objective": NUMBER_OR_NULL, "result": _json(RESULT_KINDS), "alive": FLAG, "pinned": FLAG},
 }
-#: Errors of bytes that are no packed rows, weights or observations.
-_UNPACKING_ERRORS = (
-    LookupError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    AttributeError,
-    MemoryError,
-    RecursionError,
-)
 
 
 class NewerVersionError(Exception):
@@ -123,7 +114,7 @@ class ArchivedRun:
 
     @property
     def title(self) -> str:
-        """Return its name among others."""
+        """Return its title in the list."""
         return f"{self.name or self.label or 'run'} #{self.id}"
 
 
@@ -201,7 +192,7 @@ class Archive:
         return entered.lastrowid
 
     def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:
-        """Write rows of a trace from index ``first`` on, and replace those that were there."""
+        """Write rows of a trace from index ``first`` on, replacing existing ones."""
         block = pack_rows(rows)
         (gone,) = self.db.execute(
             "SELECT coalesce(sum(length(rows)), 0) FROM blocks WHERE run = ? AND first >= ?", (id, first)
@@ -211,13 +202,13 @@ class Archive:
         self._count(id, len(block) - gone)
 
     def note(self, id: int, trace: Trace) -> None:
-        """Write how far a run is, and that its process is alive."""
+        """Write the progress of a run, and that its process is alive."""
         last = plain(trace.last)
         reached = {"iterations": last.get("iteration"), "objective": last.get("objective")}
         self._set([id], alive=1, heartbeat=time.time(), state=trace.status, about=info_json(trace), **reached)
 
     def end(self, id: int, trace: Trace, state: str | None = None) -> None:
-        """Write how a run ended, all its rows as one block, its weights and its observations."""
+        """Write the ending of a run, all its rows as one block, its weights and its observations."""
         rows, _, _ = trace.since(None)
         if len(rows["iteration"]):
             self.add(id, rows, 0)
@@ -288,7 +279,7 @@ class Archive:
         return self._listed("ORDER BY pinned DESC, started DESC, id DESC")
 
     def run(self, id: int) -> ArchivedRun:
-        """Return the entry of a run; raise ValueError, one sentence, if there is none."""
+        """Return the entry of a run; raise ValueError, one sentence, if it does not exist."""
         found = self._listed("AND id = ?", id)
         if not found:
             raise ValueError(f"there is no run {id}: see `solverscope runs`")
@@ -310,7 +301,7 @@ class Archive:
             raise ValueError(kept.damage)
         try:
             return self._trace(kept)
-        except _UNPACKING_ERRORS:
+        except (*MALFORMED, RecursionError):
             raise ValueError(_damage(id, "has rows or weights that cannot be unpacked")) from None
 
     def _trace(self, kept: ArchivedRun) -> Trace:
@@ -330,7 +321,7 @@ class Archive:
         return trace
 
     def rename(self, id: int, name: str) -> None:
-        """Name a run; with an empty name it is called as its solver."""
+        """Name a run; an empty name restores that of its solver."""
         self._change([id], name=" ".join(name.split())[:MAX_ENTRY_NAME_LENGTH])
 
     def pin(self, id: int, pinned: bool) -> None:

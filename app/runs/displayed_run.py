@@ -13,14 +13,14 @@ UNFINISHED_STATUSES = {"stopped": "stopped", "failed": "failed"}
 class DisplayedRun:
     """A run that the page draws.
 
-    ``state`` is the page's word for what it does, and ``word`` the same or, of a finished run, how it ended.
-    ``message`` says why, and ``alive`` whether it may still change. Its ``trace`` is there once it has begun,
-    and ``style`` numbers its colour and dash.
+    ``state`` is the page's word for its state, and ``word`` the same or, of a finished run, its ending.
+    ``message`` is the reason, and ``alive`` whether it may still change. Its ``trace`` exists once it has
+    begun, and ``style`` numbers its colour and dash.
 
-    A ``ghost`` is set apart from current runs. A run that ``stays`` is there until it is removed, and one
-    that is ``pinned`` also when others are started. A run ``outside`` is computed by another program: it is
-    not started with the others, and Run and Pause ignore it while it is alive. ``experiment`` leads back to
-    the run, if that is known, and ``id`` is its number in the history or its name in a sweep.
+    A ``ghost`` is set apart from current runs. A run that ``stays`` is kept until it is removed; a ``pinned``
+    one also when others are started. A run ``outside`` is computed by another program: it is not started with
+    the others, and Run and Pause ignore it while it is alive. ``experiment`` repeats the run, if it is known,
+    and ``id`` is its number in the history or its name in a sweep.
     """
 
     id: int | str | None = None

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class HistoryUnavailable(Exception):
-    """The error that the history cannot be used; the message is a sentence that says why."""
+    """The error that the history cannot be used; the message is the reason, a sentence."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,12 @@ class _Followed:
 
 
 class History:
-    """Runs of the past and the present, in a file, or in memory (``path`` None).
+    """Past and present runs, in a file, or in memory (``path`` None).
 
     All methods return at once, except ``close`` if it is to wait. If the database cannot be used, ``trouble``
-    says so in a sentence, nothing is recorded any more, and requests fail with :class:`HistoryUnavailable`.
-    ``version`` changes whenever a run begins or ends, or a person changes something, in this process.
+    is the reason in a sentence. Nothing is recorded any more, and requests fail with
+    :class:`HistoryUnavailable`. ``version`` changes whenever a run begins or ends, or a person changes
+    something, in this process.
     """
 
     def __init__(self, path: Path | None = None, limits: ArchiveLimits = SESSION_LIMITS) -> None:

@@ -121,7 +121,7 @@ class LiveRun(DisplayedRun):
 
     @property
     def setting(self) -> str:
-        """Return the address that leads back to it; empty if there is none."""
+        """Return the address of its settings, or ""."""
         return "" if self.experiment is None else urlencode(self.experiment.address())
 
     @property
@@ -174,10 +174,7 @@ class LiveRun(DisplayedRun):
         return wording.of_ending(self.trace.status, self.trace.result)
 
     def fade(self, taken: Collection[int]) -> None:
-        """Become a ghost with the history's label, in the old colour and dash.
-
-        ``taken`` are the styles of other runs, which the ghost must not get.
-        """
+        """Turn into a ghost with the history's label, in the old colour and dash."""
         self.ghost = True
         self.label += f" #{self.id}" if self.id is not None else " before"
         self.style = next(k for k in count(self.style + STYLE_PERIOD, STYLE_PERIOD) if k not in taken)
@@ -185,7 +182,7 @@ class LiveRun(DisplayedRun):
         run_styles.set_style(self.trace, self.style, ghost=True)
 
     def forget(self) -> None:
-        """Stop the run, and release the memory of its observations: the page may refer to it for long."""
+        """Stop the run, and release its observations: the page may keep a reference to it."""
         self.worker.stop()
         if self.trace is not None:
             self.trace.probes.discard()

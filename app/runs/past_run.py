@@ -17,7 +17,7 @@ LAST_STYLE = STYLE_PERIOD * 1000 - 1
 
 
 def free_style(runs: Iterable[DisplayedRun]) -> int:
-    """Return the first of these styles that none of the runs of a page has."""
+    """Return the first of these styles that no run of a page uses."""
     taken = {run.style for run in runs}
     return next(style for style in count(LAST_STYLE, -1) if style not in taken)
 
@@ -31,16 +31,16 @@ class PastRun(ExternalRun):
 
     @property
     def state(self) -> str:
-        """Return how it ended, in the page's words for states."""
+        """Return its ending in the page's words for states."""
         if self._alive_then or self.trace.status == "interrupted":
             return "stopped"
         return UNFINISHED_STATUSES.get(self.trace.status, "finished")
 
     @property
     def word(self) -> str:
-        """Return how it ended in a word or two."""
+        """Return its ending in a word or two."""
         return "so far" if self._alive_then else wording.of_ending(self.trace.status, self.trace.result)
 
     def forget(self) -> None:
-        """Release the memory of its observations: the page may refer to it for long."""
+        """Release its observations: the page may keep a reference to it."""
         self.trace.probes.discard()

@@ -69,7 +69,7 @@ class PoolShare:
         return worker
 
     def take(self, workers: Iterable[PoolWorker]) -> None:
-        """Take over workers of other shares of the pool."""
+        """Move workers from other shares of the pool to this one."""
         with self.pool.lock:
             for worker in workers:
                 if worker in worker.share.workers:
@@ -149,7 +149,7 @@ class PoolWorker:
 
     @property
     def paused(self) -> bool:
-        """Return whether it is held, with no step left to do."""
+        """Return whether it is paused, with no single step left to do."""
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
 
     @property
@@ -187,7 +187,7 @@ class PoolWorker:
             self._yield_slot()
 
     def step(self, run: object, iterate: object) -> None:
-        """Use up one allowed step after an iterate, keep the pace, and do as ``pulse``."""
+        """Count an iterate: use up one allowed step, limit the pace, and call ``pulse``."""
         with self.pool.lock:
             self._allowance = max(self._allowance - 1, 0)
             if self._pace:
@@ -290,7 +290,7 @@ class RunPool:
 
     @property
     def _kept_free(self) -> int:
-        """Count the slots that are not handed out."""
+        """Count the slots that are reserved for the page."""
         return 1 if self._pages and self.slots > 1 else 0
 
     @property
@@ -300,16 +300,13 @@ class RunPool:
 
     @property
     def workers(self) -> list[PoolWorker]:
-        """Return all workers that are alive."""
+        """Return all live workers."""
         with self.lock:
             return [worker for share in self.shares for worker in share.workers]
 
     def ask(self, worker: PoolWorker) -> None:
-        """Queue up (with the lock held) for a slot after a pause.
-
-        A session does not save up the time in which it computed nothing: it joins the others at the level of
-        the least of them.
-        """
+        """Queue up (with the lock held) for a slot after a pause. Idle time gives a session no credit: it
+        rejoins the others at the least CPU time of any of them."""
         if not any(w.waiting or w.has_slot for w in worker.share.workers):
             busy = {w.share for w in self.workers if w.waiting or w.has_slot}
             worker.share.used = max([worker.share.used, *([min(s.used for s in busy)] if busy else [])])

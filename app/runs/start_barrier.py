@@ -17,11 +17,11 @@ class StartBarrier:
         self._closed = False
 
     def join(self, worker: PoolWorker) -> None:
-        """Make the others wait for this one."""
+        """Add a run, for which the others wait."""
         self._joined.append(worker)
 
     def close(self) -> None:
-        """Admit no other run from now on."""
+        """Stop admitting runs."""
         self._closed = True
         self._wake_all()
 

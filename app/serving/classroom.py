@@ -39,7 +39,7 @@ NO_LESSON = "There is no lesson at this address: it is over, or a letter is wron
 
 @dataclass(eq=False)
 class Lesson:
-    """What ``teacher``, a page, shows to others. ``over`` once it has ended."""
+    """A lesson: followers see the page of the ``teacher``. ``over`` is true once it has ended."""
 
     teacher: Any
     code: str
@@ -66,7 +66,7 @@ class Lesson:
             return self._shared
 
     def end(self) -> None:
-        """Admit nobody from now on; those who are there keep what they see."""
+        """Stop admitting followers; current ones keep the page as it is."""
         self.over = True
         _lessons.pop(self.code, None)
 
@@ -162,7 +162,7 @@ def _said(event: Any) -> object:
 
 
 class Where(Matcher):
-    """The requests for which a predicate ``holds``."""
+    """A matcher of the requests for which ``holds`` returns a true value."""
 
     def __init__(self, holds: Callable[[HTTPServerRequest], object]) -> None:
         self._holds = holds
@@ -181,7 +181,8 @@ def _follows(request: HTTPServerRequest, path: str) -> bool:
 
 
 class _Follow(DocHandler):
-    """Gives each who follows the page of the one session, and a token that says nothing of the others."""
+    """The handler that adds each follower to the one session, with a token that does not identify the
+    others."""
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
         self.set_header("Cache-Control", "no-store")

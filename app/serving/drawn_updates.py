@@ -1,4 +1,4 @@
-"""The count of updates that a browser was sent, and of those that it has drawn."""
+"""Flow control of updates: a counter of those sent to a browser and those it has drawn."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ Reason = Callable[[HTTPServerRequest], str | None]
 
 
 def stand(serving: Serving, for_programs: Mapping[str, type[RequestHandler]] = NO_PROGRAMS) -> None:
-    """Guard the servers that this process makes from now on. May be called again and again.
+    """Guard the servers that this process makes from now on. It may be called repeatedly.
 
-    ``for_programs`` are handlers that are added for programs of this machine, by their path below a page's.
+    ``for_programs`` are handlers for programs of this machine, by their path below a page's.
 
-    Only pages that such a server has made can open a websocket. Without a signature a token is its visitor's
-    own word: for the session, and for the headers of its first request, which say where it comes from.
+    Only pages of a guarded server can open a websocket. Without a signature a visitor could forge its token:
+    the session, and the headers of the first request, which name its origin.
     """
     install = partial(_install, serving=serving, for_programs=for_programs)
     when_made(install, TOKEN_KEY, TOKEN_LIFE, HEADERS_READ, COOKIES_READ)
@@ -104,7 +104,7 @@ def _install(
 
 
 def _shorten_host(request: HTTPServerRequest) -> None:
-    """Replace an IPv6 address by a name, as Panel takes what stands behind the first colon for the port."""
+    """Replace an IPv6 address by a name: Panel takes the text after the first colon for the port."""
     name, colon, port = request.host.rpartition(":")
     if name.endswith("]") or request.host.endswith("]"):
         request.host = f"{OWN_NAMES[0]}{colon}{port}" if name.endswith("]") else OWN_NAMES[0]
@@ -160,7 +160,7 @@ class _PrefixRedirect(RequestHandler):
 
 
 class _IsKnownHandler(RequestHandler):
-    """The answer to whether the session of a page that has lost its connection is still there."""
+    """The handler that answers whether the session of a page that has lost its connection still exists."""
 
     def initialize(self, context: ApplicationContext) -> None:
         self._context = context

@@ -13,7 +13,7 @@ _kept: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 class InPlace(ThreadPoolExecutor):
-    """An executor without threads: what it is given is done before it returns."""
+    """An executor without threads: ``submit`` returns after running the task."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -25,10 +25,10 @@ class InPlace(ThreadPoolExecutor):
 
 
 def keep() -> None:
-    """Make the running loop call in its own thread what it would hand over to others.
+    """Make the running loop execute tasks for its default executor in its own thread.
 
-    Bokeh 3.10 hands over most callbacks of a page, and meanwhile makes pages in the loop's thread. What the
-    pages of a server share, of theirs and of HoloViews and Param, has no locks for that.
+    Bokeh 3.10 runs most callbacks of a page in other threads while the loop's thread makes pages. The state
+    that pages share, including that of HoloViews and Param, has no locks for that.
     """
     with suppress(RuntimeError):  # no loop, and so no server
         loop = asyncio.get_running_loop()

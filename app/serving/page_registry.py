@@ -15,7 +15,7 @@ class RegisteredPage(Protocol):
     """A page that its browser can leave."""
 
     def leave(self) -> None:
-        """Take note that the browser closes the page, or loads another one in its place."""
+        """Record that the browser closes the page, or loads another one in its place."""
 
 
 #: The pages, while something else refers to them.

@@ -1,4 +1,5 @@
-"""The websocket of a page: bounds on what its browser may send and may leave unread, and who sends."""
+"""The websocket of a page: limits on the data a browser may send and may leave unread, and the sender of a
+message."""
 
 from __future__ import annotations
 
@@ -71,7 +72,11 @@ class BoundedReceiver:
 
 
 class PageSocket(WSHandler):
-    """The connection of a page to its browser."""
+    """The connection of a page to its browser.
+
+    It is closed if the browser leaves ``MOST_UNREAD`` bytes unread, or is too slow to read. The limit is
+    ``SECONDS``, plus one second for each ``BYTES_A_SECOND`` that wait.
+    """
 
     #: Bytes that wait for the browser, and whether anything has been written in this turn of the loop.
     unread, writing = 0, False
@@ -136,8 +141,8 @@ class PageSocket(WSHandler):
         return session is not None and session.document in _shared
 
     def _is_behind(self) -> bool:
-        """Return whether too much waits for the browser; what is written in one turn of the loop is let pass
-        as a whole, as it may be one large message."""
+        """Return whether too many bytes wait for the browser. All writes of one turn of the loop pass
+        together, as they may be one large message."""
         if self.writing:
             return False
         self.writing = True
@@ -166,7 +171,7 @@ class PageSocket(WSHandler):
             self._cut_off(TOO_SLOW)
 
     def _cut_off(self, reason: str) -> None:
-        """Close the connection; a browser that comes back has the page as it is then."""
+        """Close the connection; a browser that reconnects gets the current page."""
         if self.ws_connection is not None:
             log.warning("closed a connection: %s", reason)
             self.close(TRY_AGAIN, reason)

@@ -38,10 +38,7 @@ def release(unused: bool) -> None:
 
 
 def release_soon(visitors: Callable[[], int]) -> None:
-    """Release memory a little later, once for all sessions that end until then.
-
-    ``visitors()`` counts the sessions that are left.
-    """
+    """Release memory after a delay, once for all sessions that end until then."""
     global _pending
     if _pending:
         return

@@ -34,9 +34,9 @@ SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 class Serving:
     """The options that a server was started with.
 
-    ``public`` admits everybody, and ``hosts`` are names of the server besides those of this machine. There
-    are plug-in files, bytes of memory it may use, data files it offers, and Dask schedulers on which visitors
-    may run sweeps. Proxies of the names ``proxies`` are trusted to admit only the user who started the
+    ``public`` admits everybody, and ``hosts`` are names of the server besides those of this machine.
+    ``plugins`` and ``data`` are files, ``memory`` is a limit in bytes, and ``schedulers`` are Dask's, for
+    visitors' sweeps. Proxies of the names ``proxies`` are trusted to admit only the user who started the
     server. With a ``key`` only the proxy that has it is answered.
     """
 

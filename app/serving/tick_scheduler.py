@@ -26,7 +26,7 @@ class TickScheduler:
         self._spent: WeakKeyDictionary[object, float] = WeakKeyDictionary()
 
     def record(self, session: object, milliseconds: float) -> None:
-        """Record how long a tick of this session has taken."""
+        """Record the duration of a tick of this session, in seconds."""
         before = self._spent.get(session, 0.0)
         self._spent[session] = before + SMOOTHING * (milliseconds - before)
 

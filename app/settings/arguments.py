@@ -63,8 +63,8 @@ def _assignment(flag: str, text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """``[LABEL=]ID[,name=value,...]``: a solver, under the label its run gets; several joined by + are a
-    relay, and all but the last say by ``passes=`` or ``iterations=`` when they hand over."""
+    """A solver as ``[LABEL=]ID[,name=value,...]``, with the label of its run. Several joined by + are a
+    relay, in which all but the last have ``passes=``, ``iterations=`` or ``until=``."""
 
     label: str
     id: str
@@ -115,12 +115,11 @@ def make_solvers(
     seed: int,
     before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> list[tuple[str, solvers.Solver]]:
-    """Make labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were
-    given.
+    """Make labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` applied.
 
     A setting without a label goes to every solver that has the parameter. The solver's own text, or a setting
-    with its label, takes precedence. ``seed`` goes to every solver that has one and was not given any.
-    ``before`` has, by id, hyper-parameters in place of the defaults, unless a preset is asked for.
+    with its label, takes precedence. ``seed`` goes to every solver that has one and was given none.
+    ``before`` has hyper-parameters by id, which replace defaults unless a preset is asked for.
     """
     from solverscope import solvers
 
@@ -151,10 +150,10 @@ def make_solvers(
 def lam_values(
     lams: str | None, n_lams: str | None, ends: Mapping[str, str | None]
 ) -> Callable[[solvers.Problem], list[float]]:
-    """Return the λ that the options of ``solverscope path`` name, as a function of the problem; ``ends`` are
-    --lam-from, --lam-to, --ratio-from and --ratio-to.
+    """Return the λ of the options of ``solverscope path``, as a function of the problem.
 
-    Raises ValueError where they contradict each other or name too many.
+    ``ends`` are --lam-from, --lam-to, --ratio-from and --ratio-to. Raises ValueError if they contradict each
+    other or name too many.
     """
     from solverscope import solvers
 

@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 
 
 class TableColumn(NamedTuple):
-    """A column of a table of runs.
-
-    ``heading`` and ``form``, a format specification, are those of the command line; what has a format stands
-    to the right. ``title`` and ``digits`` are those of the page.
-    """
+    """A column of a table of runs. ``heading`` and ``form``, a format specification, are those of the command
+    line; formatted values are aligned to the right. ``title`` and ``digits`` are those of the page."""
 
     heading: str
     form: str = ""
@@ -95,7 +92,7 @@ TABLE_COLUMNS: dict[str, TableColumn] = {
 
 
 def table(*names: str, **headings: str) -> TableColumns:
-    """Return the table with these columns; ``headings`` are those that differ in it."""
+    """Return the table with these columns; ``headings`` replaces some of theirs."""
     found = {name: TABLE_COLUMNS.get(name, TableColumn(name.replace("_", " "))) for name in names}
     return found | {
         name: found[name]._replace(heading=heading, title=heading) for name, heading in headings.items()

@@ -156,7 +156,7 @@ class Experiment:
         return replace(self, entrants=tuple(runs)), labels
 
     def arguments(self) -> list[str]:
-        """Return the arguments of ``solverscope`` that ask for it."""
+        """Return the arguments of ``solverscope`` that run it."""
         said = ["run", self.problem.data]
         for setting in SETTINGS:
             if setting.part and setting not in (DATA, ENTRANTS):
@@ -171,28 +171,8 @@ class Experiment:
         params = {n: v for n, v in asdict(entrant.make()).items() if v != getattr(usual, n)}
         return str(replace(entrant, params=params))
 
-    # a table: TOML or JSON
-
-    @classmethod
-    def from_table(cls, said: Mapping[str, Any]) -> Self:
-        """Return the experiment that a table describes; raise ValueError if it describes none."""
-        try:
-            problem, limits = {**said["problem"]}, {**said.get("limits", {})}
-            for values, part in ((problem, "problem"), (limits, "limits")):
-                values |= {
-                    one.name: one.codec.from_plain(values[one.name])
-                    for one in of_part(part)
-                    if one.name in values
-                }
-            entrants = tuple(Entrant(**one) for one in said["entrants"])
-            origin = ORIGIN.codec.from_plain(said["from"]) if "from" in said else None
-            lams = LAM_CHANGES.codec.from_plain(said.get("lams", ()))
-            return cls(Recipe(**problem), entrants, RunLimits(**limits), origin, lams)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"this is no table of an experiment: {error}") from None
-
     def table(self) -> dict[str, Any]:
-        """Return the experiment as a table for TOML and JSON, without settings at their defaults."""
+        """Return the experiment as plain values, without settings at their defaults."""
         problem, limits = ({**vars(values)} for values in (self.problem, self.limits))
         for values, part in ((problem, "problem"), (limits, "limits")):
             values |= {one.name: one.codec.plain(values[one.name]) for one in of_part(part)}
@@ -204,10 +184,6 @@ class Experiment:
         if self.lams:
             said["lams"] = LAM_CHANGES.codec.plain(self.lams)
         return said if self.origin is None else said | {"from": ORIGIN.codec.plain(self.origin)}
-
-    def toml(self) -> str:
-        """Return its table as text."""
-        return "".join(f"{name} = {toml(value)}\n" for name, value in self.table().items())
 
     @property
     def key(self) -> str:

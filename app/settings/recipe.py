@@ -16,8 +16,8 @@ from solverscope.solvers import PENALTIES, Condition, Stopping, parameters
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a problem is made: data, loss, penalty and λ. What is None, or no option that is named, is as usual
-    for the data and the loss."""
+    """The recipe of a problem: data, loss, penalty and λ. None, and options that are not named, stand for the
+    defaults of the data and the loss."""
 
     data: str
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Reproduction of runs: lines for the command line, and the same in Python.
 
-A branch goes on from a file that the line before it writes, and λ changes where it did. What is not known of
-a run is said in a comment.
+A branch continues from a file that a line before it writes, and λ changes at the same iterates. Comments list
+what is not known of a run.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def experiments(trace: Trace) -> list[Experiment]:
 
 
 def _entrant(label: str, solver: Solver) -> Entrant:
-    """Return who runs, under a label that can be read again."""
+    """Return the entrant of a run, with a label that can be parsed."""
     return Entrant.of("".join("-" if letter in ",=@" else letter for letter in label), solver)
 
 
 def _repeated(traces: Sequence[Trace], said: list[str]) -> Iterator[tuple[Trace, list[Experiment]]]:
-    """Yield the runs that can be repeated with their experiments; append to ``said`` why others cannot."""
+    """Yield the repeatable runs with their experiments; append to ``said`` why others are not."""
     for trace in traces:
         try:
             yield trace, experiments(trace)
@@ -137,7 +137,7 @@ def _recipe(problem: Mapping[str, Any]) -> Recipe:
 
 
 def _needed(traces: Sequence[Trace]) -> list[str]:
-    """Say, in a comment each, which files of a user's own have to be there, and what plug-ins register."""
+    """Return comments that list the user's own files that must exist, and the registrations of plug-ins."""
     said = []
     for trace in traces:
         info, problem = trace.info, trace.info.problem
@@ -154,7 +154,8 @@ def _needed(traces: Sequence[Trace]) -> list[str]:
 
 
 def _options(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the data that are not the defaults; all, where the data set is not known here."""
+    """Return the options of the data that are not the defaults; all of them if the data set is unknown
+    here."""
     given = {name: value for name, value in problem["options"].items() if value is not None}
     try:
         usual = {option.name: option.default for option in datasets.describe(problem["dataset"]).options}

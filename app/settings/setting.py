@@ -35,16 +35,12 @@ class Codec(Protocol[V]):
         ...
 
     def plain(self, value: V) -> Any:
-        """Return the value as TOML and JSON have it."""
-        ...
-
-    def from_plain(self, plain: Any) -> V:
-        """Return the value from what :meth:`plain` returned."""
+        """Return the value as JSON has it."""
         ...
 
 
 class TextCodec:
-    """Conversion of a text that is taken as it is, such as an id."""
+    """Identity conversion of a text, such as an id."""
 
     repeated: ClassVar[bool] = False
 
@@ -56,9 +52,6 @@ class TextCodec:
 
     def plain(self, value: Any) -> Any:
         return value
-
-    def from_plain(self, plain: Any) -> Any:
-        return plain
 
 
 @dataclass(frozen=True)
@@ -87,7 +80,7 @@ class SwitchCodec(TextCodec):
 
 
 class PairsCodec(TextCodec):
-    """Conversion of ``name=value`` texts, of which an option may be given several."""
+    """Conversion of ``name=value`` texts of a repeatable option."""
 
     repeated: ClassVar[bool] = True
 
@@ -104,18 +97,15 @@ class ConditionsCodec:
     repeated: ClassVar[bool] = True
 
     def parse(self, flag: str, given: Sequence[str] | None) -> tuple[Condition, ...]:
-        return self.from_plain(given or ())
+        from solverscope.solvers import Condition
+
+        return tuple(map(Condition.parse, given or ()))
 
     def words(self, flag: str, value: Sequence[Condition]) -> list[str]:
         return [word for one in value for word in (flag, one.text)]
 
     def plain(self, value: Sequence[Condition]) -> list[str]:
         return [one.text for one in value]
-
-    def from_plain(self, plain: Sequence[str]) -> tuple[Condition, ...]:
-        from solverscope.solvers import Condition
-
-        return tuple(map(Condition.parse, plain))
 
 
 class LamChangesCodec:
@@ -136,9 +126,6 @@ class LamChangesCodec:
     def plain(self, value: Sequence[tuple[int, float]]) -> list[list[float]]:
         return [list(change) for change in value]
 
-    def from_plain(self, plain: Sequence[Sequence[Any]]) -> tuple[tuple[int, float], ...]:
-        return tuple((int(first), float(lam)) for first, lam in plain)
-
 
 class OriginCodec:
     """Conversion of an iterate to continue from, written ``FILE[#LABEL]@ITERATION``."""
@@ -146,18 +133,15 @@ class OriginCodec:
     repeated: ClassVar[bool] = False
 
     def parse(self, flag: str, given: str | None) -> Any:
-        return None if given is None else self.from_plain(given)
+        from .resume_point import ResumePoint
+
+        return None if given is None else ResumePoint.parse(given)
 
     def words(self, flag: str, value: Any) -> list[str]:
         return [flag, value.text]
 
     def plain(self, value: Any) -> str:
         return value.text
-
-    def from_plain(self, plain: str) -> Any:
-        from .resume_point import ResumePoint
-
-        return ResumePoint.parse(plain)
 
 
 @dataclass(frozen=True)

@@ -343,7 +343,7 @@ IN_RUN_FORM = tuple(
 
 
 def in_help(command: str) -> list[Setting[Any]]:
-    """Return the settings that a command takes, in the order in which its help lists them."""
+    """Return the settings of a command, in the order of its help."""
     taken = [one for one in SETTINGS if command in one.commands]
     return sorted(taken, key=lambda one: IN_HELP.index(one) if one in IN_HELP else len(IN_HELP))
 

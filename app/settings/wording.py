@@ -41,7 +41,7 @@ class Declaration(Protocol):
     choices: tuple[Any, ...] | None
 
     def parse(self, value: Any) -> Any:
-        """Return the value as it is meant; ValueError, one sentence, if it cannot be."""
+        """Return the value that a text stands for; raise ValueError, one sentence, if it is invalid."""
 
 
 def title_of(declared: Declaration) -> str:

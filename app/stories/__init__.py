@@ -25,12 +25,12 @@ STORIES_FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class StoryStep:
-    """A step of a guided story: its ``text``, what is ``set`` (by the names of an address), and whether the
-    runs ``start``.
+    """A step of a guided story.
 
-    The cursor goes to the first iterate of ``run`` that satisfies the condition ``until``, or to the last one
-    if that is "last". Without a condition the cursor follows the run. ``view`` is the id of the view that is
-    pointed at.
+    It has a ``text`` and settings to ``set``, by their names in an address, and may ``start`` the runs. The
+    cursor goes to the first iterate of ``run`` that satisfies the condition ``until``, or to the last one if
+    that is "last". Without a condition the cursor follows the run. ``view`` is the id of the view to point
+    at.
     """
 
     text: str
@@ -42,15 +42,17 @@ class StoryStep:
 
     @property
     def condition(self) -> Condition | None:
-        """Return what the iterate under the cursor is the first to satisfy; None for a head or an end."""
+        """Return the condition for the iterate under the cursor; None for the first or last iterate."""
         return None if self.until in ("", LAST_ITERATE) else Condition.parse(self.until)
 
 
 @dataclass(frozen=True)
 class Story:
-    """A set-up, the question it asks and what to look for. ``f_star`` holds optima by penalty, that of its
-    problem and those that solvers have of their own; ``view`` presets the page (``x``, ``tab``, ``speed``).
-    ``steps`` lead through it, and ``ask`` is answered before its run, if there are any.
+    """A set-up with a question and things to look for.
+
+    ``f_star`` holds optima by penalty: that of its problem, and those of solvers with penalties of their own.
+    ``view`` presets the page (``x``, ``tab``, ``speed``). ``steps`` guide through it, and ``ask`` is answered
+    before its run, if there are any.
     """
 
     id: str
@@ -67,12 +69,12 @@ class Story:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what its runs are called."""
+        """Return the labels of its runs."""
         return tuple(entrant.label for entrant in self.setting.entrants)
 
     def optimum(self, problem: Recipe) -> float | None:
-        """Return f* if it is the story's problem, or that of one of its solvers, from whatever start; else
-        None."""
+        """Return f* of a problem if it is that of the story or of one of its solvers, for any starting point;
+        else None."""
         own = self.setting.problem
         solved = map(_anywhere, (own, *(entrant.recipe(own) for entrant in self.setting.entrants)))
         return self.f_star.get(problem.penalty) if _anywhere(problem) in solved else None
@@ -87,12 +89,12 @@ def _place(path: Path) -> tuple[int, str]:
 
 
 def _anywhere(problem: Recipe) -> Recipe:
-    """Return the problem but for where runs on a function start."""
+    """Return the problem without the starting point on a function."""
     return replace(problem, options={k: v for k, v in problem.options.items() if k != "start"})
 
 
 def read(path: Path) -> Story:
-    """Read the story in a TOML file; ValueError that names the file where it is none, or where it cannot be
+    """Read the story in a TOML file; raise ValueError, with the file's name, if it is invalid or cannot be
     run here."""
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -162,15 +164,14 @@ def stories() -> dict[str, Story]:
 
 
 def free() -> Story:
-    """Return what a page has in place of a story where somebody tries something of their own: nothing to ask
-    or to look for. It begins as the first story is set up."""
+    """Return the story of a free experiment: no question, and at first the settings of the first story."""
     first = next(iter(stories().values()))
     without = {"id": FREE, "name": FREE_NAME, "summary": "", "question": "", "look_for": ()}
     return replace(first, **without, steps=(), ask=None)
 
 
 def left_out() -> dict[str, str]:
-    """Return why files of stories are left out, a sentence each, by their ids; the log says it once."""
+    """Return why files of stories are left out, a sentence each, by their ids; log it once."""
     wrong = _all()[1]
     for sentence in wrong.values():
         _log_once(sentence)

@@ -19,10 +19,10 @@ CUT = ("stopped", "failed")
 
 @dataclass(frozen=True)
 class StoryAnswer:
-    """The answer that runs have given.
+    """The answer given by runs.
 
-    The choices that are ``right`` are several if runs are level. ``value`` is the number that decides, None
-    if no run got there, and ``values`` has it by run. Each is the median ``of`` so many runs.
+    Several choices are ``right`` if runs are level. ``value`` is the number that decides, None if no run
+    reached it, and ``values`` has it by run. Each is a median ``of`` this many runs.
     """
 
     right: tuple[str, ...]
@@ -84,7 +84,7 @@ class StoryQuestion:
         return () if self.kind == "number" else self.choices or labels
 
     def answer(self, given: object, labels: tuple[str, ...]) -> str | float | None:
-        """Return what a visitor has answered as it is counted; None if it is no answer to this question."""
+        """Return a visitor's answer in canonical form; None if it does not answer this question."""
         if self.kind == "choice":
             return given if isinstance(given, str) and given in self.offers(labels) else None
         if isinstance(given, bool) or not isinstance(given, int | float):
@@ -92,10 +92,10 @@ class StoryQuestion:
         return float(given) if self.low <= given <= self.high else None
 
     def truth(self, runs: Mapping[str, Sequence[Trace]], labels: tuple[str, ...]) -> StoryAnswer | None:
-        """Return what the runs answer, by label; None while they do not, or if they never will.
+        """Return the answer of the runs; None before they have one, or if they never will.
 
-        Of several runs with one label the median counts. ``labels`` are those of the race, which all have to
-        be there if one of them is the answer.
+        Of several runs with one label the median counts. ``labels`` are those of the race, all of which are
+        needed if one of them is the answer.
         """
         needed = tuple(dict.fromkeys(filter(None, (self.run, self.against)))) or labels
         if not all(runs.get(label) for label in needed):
@@ -121,7 +121,7 @@ class StoryQuestion:
         return StoryAnswer(right, number, values, n)
 
     def _of(self, trace: Trace) -> float | None:
-        """Return the quantity of a run, as far as it is; None if it is not there."""
+        """Return the quantity of a run so far; None if it is unknown."""
         rows, _, _ = trace.since(None)
         count = len(rows["iteration"])
         met = np.ones(count, dtype=bool)
@@ -142,8 +142,7 @@ class StoryQuestion:
 
 
 def _median(values: Sequence[float | None]) -> float | None:
-    """Return the middle one, the lower of two; None where those that are None, larger than all others, have
-    it."""
+    """Return the median, the lower of two middle values; None counts as larger than all numbers."""
     known, middle = sorted(value for value in values if value is not None), (len(values) - 1) // 2
     return known[middle] if middle < len(known) else None
 

@@ -46,10 +46,8 @@ RECORD = {
 
 
 class CellProgress:
-    """The state and the trace of one cell. One thread appends what the worker sends; others may read.
-
-    States: waiting, loading, compiling, running, paused, finished, failed, stopped.
-    """
+    """The state and the trace of one cell. One thread appends rows from the worker; others may read. States:
+    waiting, loading, compiling, running, paused, finished, failed, stopped."""
 
     def __init__(self, cell: Experiment) -> None:
         self.cell = cell
@@ -60,7 +58,7 @@ class CellProgress:
 
     @property
     def alive(self) -> bool:
-        """Return whether it may still change."""
+        """Return whether its state may still change."""
         return self.state not in FINAL_CELL_STATES
 
     @property
@@ -91,7 +89,7 @@ class CellProgress:
             self.trace.status = self.state
 
     def end(self, outcome: Mapping[str, Any]) -> None:
-        """Take what :func:`.cells.run` has returned: the whole trace, and how it ended."""
+        """Store the result of :func:`.cells.run`: the whole trace, and its ending."""
         self._describe(outcome["about"])
         rows = unpack_rows([outcome["rows"]])
         if len(rows["iteration"]) != len(self.trace) or outcome["attempt"] != self._attempt:
@@ -103,13 +101,13 @@ class CellProgress:
         self._over(outcome["status"], outcome["message"])
 
     def fail(self, message: str, status: str = "failed") -> None:
-        """End it without a result; what has arrived of the trace stays."""
+        """End it without a result; rows of the trace that have arrived stay."""
         if self.trace is not None:
             self.trace.finish(status, message)
         self._over(status, message)
 
     def recall(self, record: Mapping[str, Any]) -> None:
-        """Take the record of how it ended, now or in an earlier sitting."""
+        """Restore the ending from a record of this or an earlier sweep."""
         self.record, self.status, self.message = dict(record), record["status"], record["message"]
         # last: whoever sees it finds the record
         self.state = self.status if self.status in RERUN_STATES else "finished"

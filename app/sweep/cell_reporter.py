@@ -25,10 +25,10 @@ Command = Literal["go", "pause", "stop"]
 class CellReporter:
     """The gate of one attempt at a cell, in the process that runs it.
 
-    Its own thread sends what is new of the trace as events of Dask's topic ``sweep``. It also reads the
-    variable ``sweep``, to which the watcher writes "go", "pause" or "stop": the run itself only reads a word
-    in memory. A cell that nobody waits for any more, as the watcher has gone, is stopped as well. Each
-    attempt has a name of its own, by which the watcher tells a rerun from the run before.
+    Its own thread sends new rows of the trace as events of Dask's topic ``sweep``. It also reads the variable
+    ``sweep``, to which the watcher writes "go", "pause" or "stop": the run itself only reads a word in
+    memory. A cell whose watcher has gone is stopped as well. Each attempt has a name, by which the watcher
+    distinguishes a rerun from the run before.
     """
 
     def __init__(self, worker: Worker, sweep: str, cell: str) -> None:
@@ -57,13 +57,14 @@ class CellReporter:
         self._thread.join(PATIENCE)
 
     def follow(self, trace: Trace) -> None:
-        """Send what is new of this trace from here on."""
+        """Send the rows of this trace from now on."""
         self._trace = trace
 
     # the gate of the run
 
     def heartbeat(self) -> Heartbeat:
-        """Return when the run was last here, and whether it is to end; a run that is held is here."""
+        """Return the time of the last sign of life, which a paused run also gives, and whether the run is to
+        end."""
         return Heartbeat(time.monotonic() if self._held else self._last, self._command == "stop")
 
     def pulse(self) -> None:
@@ -107,7 +108,7 @@ class CellReporter:
             return self._command  # a busy scheduler is asked again
 
     def _send(self) -> None:
-        """Send what is new, from one thread at a time."""
+        """Send new rows of the trace, from one thread at a time."""
         trace = self._trace
         message: dict[str, Any] = {"cell": self._cell, "attempt": self.attempt}
         state = "loading" if trace is None else "paused" if self._held else trace.status

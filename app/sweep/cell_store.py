@@ -90,7 +90,7 @@ class Store:
         return found
 
     def put(self, cell: Experiment, trace: Trace | None, record: Mapping[str, Any]) -> None:
-        """Keep what came out of a cell. Raises NotWritten."""
+        """Store the result of a cell. Raises NotWritten."""
         if trace is not None and len(trace):
             save([trace], self.trace_path(cell))
             with replacing(self._metrics_path(cell), encoding="utf-8") as file:
@@ -104,7 +104,7 @@ class Store:
             raise self._unwritten(error) from error
 
     def keep_choices(self, chosen: Sequence[Mapping[str, Any]]) -> None:
-        """Keep what was chosen, in place of what was chosen before. Raises NotWritten."""
+        """Store the chosen λ, replacing earlier ones. Raises NotWritten."""
         path = self.folder / CHOICES_FILE
         if chosen or path.is_file():
             with replacing(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The task of a worker: it makes the problem of a cell, runs it, and returns what came of it as records."""
+"""The task of a worker: it makes the problem of a cell, runs it, and returns the results as records."""
 
 from __future__ import annotations
 
@@ -51,11 +51,13 @@ def run(
     files: Sequence[str],
     turn: TimeSlice | None = None,
 ) -> dict[str, Any]:
-    """Run a cell, known by its key, as a Dask task; ``f_star`` is what :func:`find_reference` has found,
-    ``files`` are plug-ins, which its solver may need, and ``turn`` is its turn where the sweep has a limit.
+    """Run a cell, known by its key, as a Dask task.
 
-    Returns plain values: the trace's ``rows`` packed, what stands ``about`` it as JSON, its ``result``, test
-    ``metrics``, ``status`` and ``message``. Whatever goes wrong with the cell is a result too.
+    ``f_star`` is the result of :func:`find_reference`, and ``files`` are plug-ins that its solver may need.
+    If the sweep has a limit, ``turn`` is the cell's time slice.
+
+    Returns plain values: the trace's packed ``rows``, its ``about`` as JSON, its ``result``, test
+    ``metrics``, ``status`` and ``message``. A failure of the cell is a result, too.
     """
     entrant = cell.entrant
     with CellReporter(get_worker(), sweep, key) as reporter:
@@ -118,7 +120,8 @@ def problem_of(recipe: Recipe) -> solvers.Problem:
 
 
 def find_reference(key: str, cell: Experiment, sweep: str, files: Sequence[str]) -> dict[str, Any]:
-    """Solve for f* of the problem of a cell, once for all that share it; ``error`` says why it failed."""
+    """Solve for f* of the problem of a cell, once for all cells that share it; ``error`` is the reason of a
+    failure."""
     with CellReporter(get_worker(), sweep, f"f* of {key}") as reporter:
         try:
             plugins.load_all(files)

@@ -39,7 +39,7 @@ class ClusterSpec:
 
     @property
     def name(self) -> str:
-        """Return in a few words where it is."""
+        """Return the location of the cluster in a few words."""
         return f"the scheduler {self.scheduler}" if self.scheduler else "this machine"
 
 
@@ -84,11 +84,13 @@ def connected(place: ClusterSpec) -> Iterator[Client]:
 
 @contextmanager
 def _own_cluster(loop: IOLoop, place: ClusterSpec) -> Iterator[LocalCluster]:
-    """Yield worker processes on this machine, as a context. They start in a thread of their own: whoever
-    interrupts that ends them once they are whole, as half-begun ones would complain.
+    """Yield worker processes on this machine, as a context.
 
-    All of its connections ask for a key that this process has just made: whoever reaches a scheduler without
-    one, as every account of this machine could, runs what they like in its workers.
+    They start in a separate thread, so that an interrupt ends them only once they are complete: incomplete
+    ones would complain.
+
+    All connections require a key that this process has just made. Without one every account of this machine
+    could run code in the workers.
     """
     from distributed import LocalCluster
     from distributed.security import Security

@@ -1,4 +1,4 @@
-"""Running a sweep: cells become Dask tasks, what they send becomes traces, what ends is kept at once."""
+"""Running a sweep: cells become Dask tasks, their messages traces, and results are stored at once."""
 
 from __future__ import annotations
 
@@ -35,17 +35,16 @@ SILENCE = 2.0
 
 
 class SchedulerGone(OSError):
-    """The scheduler does not answer any more; the message says what became of the sweep."""
+    """The error that the scheduler does not answer any more; the message describes the state of the sweep."""
 
 
 class SweepDriver:
-    """A grid of runs. ``run`` does all of it in the calling thread; everything else may be called, and read,
-    from others.
+    """A grid of runs. ``run`` executes it in the calling thread; all else may be called and read from others.
 
     ``cells`` are all cells by key, ``workers`` the number of Dask's workers (None: not known yet), ``silent``
     whether the scheduler has not answered for a while, and ``state`` one of waiting, running, paused,
-    stopping, over. ``store`` keeps what ends; with ``resume``
-    cells that it has are not run again. Each worker loads the plug-ins that are loaded here.
+    stopping, over. ``store`` keeps results; with ``resume`` finished cells are not run again. Each worker
+    loads the plug-ins of this process.
     """
 
     def __init__(self, spec: Spec, place: ClusterSpec, store: Store, *, resume: bool = False) -> None:
@@ -83,7 +82,7 @@ class SweepDriver:
         return {"go": "running", "pause": "paused", "stop": "stopping"}[self._command]
 
     def pause(self) -> None:
-        """Hold all cells at work, within half a second; cells that begin are held as well."""
+        """Pause all active cells within half a second, and new ones when they begin."""
         if self._command == "go":
             self._tell("pause")
 
@@ -93,7 +92,7 @@ class SweepDriver:
             self._tell("go")
 
     def stop(self, reason: str = "stopped by the user") -> None:
-        """End all cells at work, and begin no others."""
+        """Stop all active cells, and begin no others."""
         if self._command != "stop":
             self.message = reason
             self._tell("stop")
@@ -190,7 +189,7 @@ class SweepDriver:
             self._futures[key].add_done_callback(partial(self._done, watched))
 
     def _done(self, watched: CellProgress, future: Future) -> None:
-        """Fetch what came of a cell, in a thread of Dask's."""
+        """Fetch the result of a cell, in a thread of Dask's."""
         outcome: Any = None
         if future.status != "cancelled":
             try:
@@ -200,7 +199,7 @@ class SweepDriver:
         self._inbox.put(partial(self._take, watched, outcome))
 
     def _receive(self, client: Client) -> None:
-        """Handle what has come in, waiting a moment for it."""
+        """Handle the messages that have arrived, waiting a moment for the first."""
         try:
             self._inbox.get(timeout=INBOX_POLL_SECONDS)()
             while True:
@@ -214,7 +213,7 @@ class SweepDriver:
             self.cells[message["cell"]].take(message)
 
     def _take(self, watched: CellProgress, outcome: Mapping[str, Any] | Exception | None) -> None:
-        """Take what came of a cell; None where Dask has cancelled it."""
+        """Store the result of a cell; None if Dask has cancelled it."""
         self._futures.pop(watched.cell.key, None)  # its worker may forget the result
         if not watched.alive:
             return
@@ -231,7 +230,7 @@ class SweepDriver:
         self._ended(watched)
 
     def _drop(self, client: Client, given_up: Sequence[CellProgress]) -> None:
-        """Cancel cells; those that have begun are kept as far as they are known."""
+        """Cancel cells; the rows of those that have begun are kept."""
         keys = [watched.cell.key for watched in given_up]
         gone = [self._futures.pop(key) for key in keys if key in self._futures]
         self._give_up(given_up, self.message)
@@ -253,7 +252,7 @@ class SweepDriver:
 
 
 def _in_words(error: Exception) -> str:
-    """Return in words why Dask gave a cell up."""
+    """Describe why Dask abandoned a cell."""
     if type(error).__name__ == "KilledWorker":
         return (
             "the workers that ran it died, again and again: it takes more memory than they may have, or its "
@@ -265,7 +264,7 @@ def _in_words(error: Exception) -> str:
 
 
 def counts(cells: Mapping[str, CellProgress]) -> dict[str, int]:
-    """Count the cells in each state, in the order of a cell's life."""
+    """Count the cells in each state, in the order of the states."""
     order = ("waiting", "loading", "compiling", "running", "paused", "finished", "stopped", "failed")
     found = [watched.state for watched in cells.values()]
     return {state: found.count(state) for state in order if state in found}

@@ -49,7 +49,7 @@ def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
 
 
 def pooled(recipe: Recipe) -> Recipe:
-    """Return the recipe of all data of which it trains on a part."""
+    """Return the recipe of the same data without a held-out part, with seed 0."""
     return replace(recipe, options=_shared(recipe.options), seed=0)
 
 
@@ -107,7 +107,7 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the data but which part is held out."""
+    """Return the options of the data without the held-out part."""
     return {name: value for name, value in options.items() if name != "cv"}
 
 
@@ -146,8 +146,8 @@ def _best(runs: Sequence[Mapping[str, Any]], differing: Sequence[str]) -> dict[s
 
 
 def _statistics(of_parts: Sequence[Sequence[float]]) -> tuple[float, float, float | None]:
-    """Return mean, standard deviation and standard error of the metrics of each part; the error is None if
-    there is only one part."""
+    """Return mean, standard deviation and standard error of the metrics of each part; the error of a single
+    part is None."""
     metrics = np.concatenate(of_parts)
     n_parts = len(of_parts)
     error = None
@@ -168,6 +168,6 @@ def _common_lam(runs: Sequence[Mapping[str, Any]], place: str, value: float | No
 
 
 def _held_out(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Return in words which data the metric is on."""
+    """Describe the data of the metric in words."""
     parts = {run["options"]["cv"].partition("/")[2] for run in runs if run["options"].get("cv")}
     return f"{'/'.join(sorted(parts))} parts" if parts else TEST

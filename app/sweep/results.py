@@ -16,8 +16,8 @@ def problem_of(record: Mapping[str, Any]) -> str | None:
 
 
 def f_stars(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return f* of each problem, by its key: the one that was solved for, but never above the best objective
-    that a run of the sweep has found."""
+    """Return f* of each problem by its key: the solved one, or the best objective of a run if that is
+    lower."""
     found: dict[str, float] = {}
     for record in records:
         key = problem_of(record)

@@ -21,8 +21,8 @@ LOADING, LEAVING, LOOK = 600.0, 5.0, 1.0
 
 
 class DaskCrew(WorkerPool):
-    """Hands as Dask actors, each on a worker of its own, which talk to each other. Names and numbers go
-    there; each loads its rows itself, and the plug-ins that are loaded here."""
+    """A worker pool of Dask actors, each on a worker of its own, which send messages to each other. Orders
+    have names and numbers; each actor loads its rows itself, and the plug-ins of this process."""
 
     def __init__(self, client: Client, recipe: Recipe, count: int) -> None:
         self.client, files = client, plugins.loaded()
@@ -56,7 +56,8 @@ class DaskCrew(WorkerPool):
             raise
 
     def leave(self) -> None:
-        """Disconnect the hands from each other: the cluster keeps an actor while another one refers to it."""
+        """Disconnect the actors from each other: the cluster keeps an actor while another one refers to
+        it."""
         there = self._there()
         with suppress(OSError):
             hands = [hand for hand, worker in zip(self.members, self.workers, strict=True) if worker in there]
@@ -64,7 +65,7 @@ class DaskCrew(WorkerPool):
                 left.result(LEAVING)
 
     def _there(self) -> set[str]:
-        """Return the workers that the scheduler knows; none if it does not answer."""
+        """Return the workers that the scheduler knows; an empty result if it does not answer."""
         try:
             return set(self.client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, RuntimeError):

@@ -1,4 +1,4 @@
-"""A watchdog over a run in a thread, which is given up if it heeds neither its limit nor Stop."""
+"""A watchdog over a run in a thread, which abandons it if it ignores its limit and Stop."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Heartbeat(NamedTuple):
 
 
 def execute(run: Run, heartbeat: Callable[[], Heartbeat]) -> Trace:
-    """Execute a run and return its trace, which says so if the run had to be given up.
+    """Execute a run and return its trace; if the run was abandoned, its message says so.
 
-    A thread cannot be killed: the one of a run that is given up gets an exception, which ends a loop in
-    Python, and is left alone otherwise. What it has forked ends with it.
+    A thread cannot be killed. An exception is raised in that of an abandoned run, which ends loops in Python
+    but no others. Its forks are killed.
     """
     _end_forks_with_their_thread()
     thread = _Computing(run)
@@ -56,8 +56,8 @@ def execute(run: Run, heartbeat: Callable[[], Heartbeat]) -> Trace:
 
 
 def _is_overdue(run: Run, silent: float, computed: float) -> bool:
-    """Return whether a run that was silent for so many seconds, and computed in so many of them, is well
-    beyond its limit."""
+    """Return whether a run is well beyond its limit, from its seconds since the last heartbeat and the CPU
+    seconds in them."""
     if run.stopping.max_seconds is None:
         return False
     left = max(run.stopping.max_seconds - run.trace.last.get("cpu_seconds", 0.0), 0.0) + AFTER_LIMIT
@@ -78,7 +78,7 @@ def _given_up(run: Run, thread: threading.Thread, status: str, what: str) -> Tra
 
 
 class _Computing(threading.Thread):
-    """The thread of a run, whose CPU seconds others may read."""
+    """The thread of a run, with CPU seconds that other threads may read."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(name=f"run of {run.label}", daemon=True)

@@ -1,5 +1,5 @@
 # ruff: noqa: F401 (imports are what is public)
-"""How the page looks: colours, figures, numbers as texts, panes and Material UI's theme."""
+"""Appearance of the page: colours, figures, formatted numbers, panes and Material UI's theme."""
 
 from .assets import ASSETS, asset, head_script, page_script, script
 from .colours import COLORS, DASHES, GREY, dash

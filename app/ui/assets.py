@@ -36,7 +36,7 @@ def script(*names: str, **exports: str) -> str:
 
 @cache
 def page_script(*names: str, **exports: str) -> str:
-    """Return the script of a component of the page, whose head has what these files need."""
+    """Return the script of a component of the page, after the scripts that it needs."""
     text = asset(*names)
     if not exports:
         return text

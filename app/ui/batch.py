@@ -15,12 +15,12 @@ _open: WeakKeyDictionary[Document, ExitStack] = WeakKeyDictionary()
 
 @contextmanager
 def batch(*, models: bool = False) -> Iterator[None]:
-    """Send what the block changes in one message.
+    """Send the changes of the block in one message.
 
-    Bokeh goes through the whole document at each change that refers to a model. With ``models`` it does so
-    once, whether the block has changed any or not. Blocks may be nested; all of this ends with the outermost.
-    Else Bokeh would record the changes of a new model that a later block replaces. The message would name
-    that model, which the browser never got. Outside of a served page there is nothing to hold back.
+    Bokeh walks the whole document at each change that refers to a model. With ``models`` it does so once,
+    whether the block has changed any or not. Blocks may be nested: the outermost sends. Otherwise Bokeh would
+    record the changes of a new model that a later block replaces. The message would name that model, which
+    the browser never got. Without a served page the block runs as usual.
     """
     document = pn.state.curdoc
     if document is None:
@@ -38,8 +38,8 @@ def batch(*, models: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _one_walk(document: Document) -> Iterator[None]:
-    """Put off the walks through the document to the end of the block, also where it fails: a document that an
-    error has left frozen would find no model any more."""
+    """Postpone Bokeh's walks through the document to the end of the block, also after an error. A document
+    that an error left frozen would not find models any more."""
     failed: BaseException | None = None
     with document.models.freeze():
         try:

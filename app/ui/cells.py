@@ -79,7 +79,7 @@ def style(address: str) -> str | None:
 
 
 def inline_styles(models: Sequence[Model], root: Model) -> None:
-    """Write style sheets of other hosts into the models that use them, each once for a plot."""
+    """Write style sheets of other hosts into the models that use them, once per plot."""
     made: dict[str, InlineStyleSheet] = {}
 
     def inlined(sheet: object) -> object:
@@ -117,9 +117,8 @@ def publish(*args: object, **kwargs: object) -> None:
 
 
 def extension() -> None:
-    """Load what the plots of later cells need, from the installed packages, into the output of this cell.
-
-    It takes the place of ``pn.extension()``, which needs a network, and does nothing outside a notebook."""
+    """Load the scripts for the plots of later cells from the installed packages into the output of this cell.
+    It replaces ``pn.extension()``, which needs a network, and does nothing outside a notebook."""
     before_shown(without_network)
     modules = [panel_notebook, sys.modules.get("holoviews.plotting.renderer")]
     loaders = [(module, module.load_notebook) for module in modules if module is not None]
@@ -140,7 +139,7 @@ def extension() -> None:
 
 
 class Cell(Viewer):
-    """Base of what a notebook cell shows without a network; it says what is missing until it is drawn."""
+    """Base of displays of a notebook cell that work offline; a message shows what is missing until then."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         if not loaded():

@@ -1,4 +1,4 @@
-"""The page's own components, and what follows its runs."""
+"""The page's own components, and the protocol of objects that follow its runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Component(JSComponent):
     on_message: Callable[[dict[str, Any]], None] | None = None
 
     def receive(self, data: Any) -> None:
-        """Do what a message asks for that the script has sent."""
+        """Handle a message of the script."""
         if self.on_message is not None and isinstance(data, dict):
             with batch():
                 self.on_message(data)
@@ -33,7 +33,7 @@ class Component(JSComponent):
 
 
 class Watcher(Protocol):
-    """Something on the page that follows the runs."""
+    """An object of the page that follows the runs."""
 
     def update(self) -> None:
-        """Bring what it shows up to date."""
+        """Update it from the current runs."""

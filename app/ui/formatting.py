@@ -16,8 +16,8 @@ ALIGNED = 6
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
-    """Write a number with at most ``digits`` significant digits, thin spaces (at which no line breaks) in
-    thousands, exponents only where needed. An integer counts or numbers something: it has all its digits."""
+    """Write a number with at most ``digits`` significant digits, and an exponent only if needed. Thin
+    non-breaking spaces separate thousands. Integers keep all their digits."""
     if value is None or not (isinstance(value, Integral) or math.isfinite(value)):
         return "–"
     size = abs(value)
@@ -30,14 +30,16 @@ def number(value: float | int | None, digits: int = 4) -> str:
 
 
 def counted(n: int, one: str, many: str = "") -> str:
-    """Count things: "1 trial", "3 trials"; ``many`` is the plural where it is not ``one`` with an s."""
+    """Write a count with its noun: "1 trial", "3 trials". ``many`` is an irregular plural."""
     return f"{number(n)} {one if n == 1 else many or f'{one}s'}"
 
 
 def aligned(values: Sequence[float | None]) -> list[str]:
-    """Write numbers of one column: with as many decimals each as give six significant digits to the
-    smallest, so that the points of right-aligned texts stand below each other. Where one needs an exponent,
-    or the largest would be long, each has six significant digits, and those alone exponents that need it."""
+    """Write the numbers of a column so that their decimal points align on the right.
+
+    All have as many decimals as give six significant digits to the smallest. If one needs an exponent, or the
+    largest would be long, each has six significant digits, and only those that need it have an exponent.
+    """
     sizes = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
     if not sizes:
         return [number(v) for v in values]
@@ -47,12 +49,12 @@ def aligned(values: Sequence[float | None]) -> list[str]:
 
 
 def _decimals(size: float) -> int:
-    """Return how many decimals give a number of this size six significant digits."""
+    """Return the number of decimals that gives six significant digits to a number of this size."""
     return max(ALIGNED - 1 - math.floor(math.log10(size)), 0)
 
 
 def _aligned(value: float | None, decimals: int | None) -> str:
-    """Write a number with so many decimals; without any given with six significant digits."""
+    """Write a number with this many decimals; None stands for six significant digits."""
     if value is None or not math.isfinite(value):
         return "–"
     if decimals is None and value == 0:
@@ -63,7 +65,7 @@ def _aligned(value: float | None, decimals: int | None) -> str:
 
 
 def _written(text: str, *, short: bool = False) -> str:
-    """Write the digits of a number as the page does; ``short``: without the zeros that end a fraction."""
+    """Format the digits of a number; ``short`` drops trailing zeros of the fraction."""
     mantissa, e, exponent = text.partition("e")
     if short and "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
@@ -78,7 +80,7 @@ def seconds(value: float | None) -> str:
 
 
 def cell(field: Field, value: Any, digits: int = 4) -> str:
-    """Write a value of the record for a table: with its unit, and a dash where it is not known."""
+    """Write a value of the record for a table, with its unit; a dash if unknown."""
     if not field.is_known(value):
         return "–"
     if field.unit == "s":

@@ -1,7 +1,7 @@
-"""Material UI for Panel, defined so that no page names the folder that the server runs in.
+"""Material UI for Panel, changed so that no page contains the working directory of the server.
 
-Bokeh writes the defaults of all kinds of components into each document, also of those that it has none of.
-One of them is a selector of files, whose default is the working directory at the time when it is defined.
+Bokeh writes the defaults of all component classes into each document, used or not. One of them is a file
+selector, whose default is the working directory at the time of its definition.
 """
 
 from __future__ import annotations

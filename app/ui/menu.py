@@ -23,7 +23,7 @@ class Menu(pmui.Select):
 
 
 class LineMenu(Menu):
-    """A menu in a line of text, its label next to it. ``width``: of the choice, in pixels of ordinary
+    """A menu in a line of text, with its label to the left; ``width`` is in pixels at the ordinary size of
     type."""
 
     def __init__(self, *, width: int = 130, **params: Any) -> None:

@@ -38,14 +38,14 @@ LAM_AXIS = "λ, decreasing to the right"
 
 
 def least(height: int) -> dict[str, str]:
-    """Return the styles of a figure that may grow: never lower than the frame says, or than ``height``
-    pixels where there is no frame, as in a notebook; and its type of the size that the frame says."""
+    """Return the styles of a figure that may grow: its minimal height and its font size. Both come from the
+    frame; without one, as in a notebook, the minimal height is ``height`` pixels."""
     return {"min-height": f"var(--least, {height}px)", "font-size": "var(--plot-type, 12px)"}
 
 
 def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
-    """Make an empty figure in the page's style; ``name`` is what a saved picture is called, ``height`` how
-    high it is in pixels where no frame says so; ``more`` are options of Bokeh's, which go before these."""
+    """Make an empty figure in the page's style. ``name`` is the file name of a saved picture, and ``height``
+    its minimal height in pixels without a frame. ``more`` are options of Bokeh's, which take precedence."""
     usual = {
         "x_range": DataRange1d(range_padding=0.02),
         "styles": least(height),
@@ -64,10 +64,7 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
 
 
 def show_all(fig: figure) -> None:
-    """Undo the zoom of a figure that shows something else now.
-
-    The browser does it, which alone knows whether a visitor has zoomed.
-    """
+    """Reset the zoom of a figure with new contents."""
     fig.tags = [fig.tags[0] + 1 if fig.tags else 1]
 
 
@@ -80,7 +77,8 @@ def upright(label: str) -> str:
 
 
 def styled(fig: figure, name: str) -> figure:
-    """Put a figure into the page's style and return it; ``name`` is what it and pictures of it are called."""
+    """Apply the page's style to a figure and return it; ``name`` is its name and the file name of its
+    pictures."""
     fig.name = name
     # what the page adds to each plot that is drawn, plots.js; nothing in a notebook
     extras = f'<plot-extras data-figure="{fig.id}"></plot-extras>'
@@ -103,8 +101,8 @@ def styled(fig: figure, name: str) -> figure:
 
 
 def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> GlyphRenderer:
-    """Draw a glyph. Bokeh's own methods make two more, for what is selected and for what is muted, which
-    nothing here ever is, and take twice the time."""
+    """Draw a glyph without the glyphs for selected and muted data, which are not used here. Bokeh's own
+    methods make both, and take twice the time."""
     bare = {"nonselection_glyph": None, "muted_glyph": None}
     drawn = GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
     fig.renderers.append(drawn)
@@ -117,8 +115,7 @@ def source(*columns: str) -> ColumnDataSource:
 
 
 def columns(source: ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Return what rows put into the columns of a source: each has a value for every column, in their
-    order."""
+    """Return rows as the columns of a source; each row has a value per column, in order."""
     rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(source.data)}
 
@@ -140,9 +137,11 @@ def image(
     formats: Mapping[str, CustomJSHover] | None = None,
     **colors: str,
 ) -> GlyphRenderer:
-    """Draw the images of a source, whose columns are ``IMAGE``, with no grid over them: numbers from one end
-    to the other in the colours of a palette, and ``colors`` of what is beyond. With ``tips`` the pointer says
-    what is there."""
+    """Draw the images of a source, whose columns are ``IMAGE``, without a grid.
+
+    A palette covers the numbers between the two ``ends``, and ``colors`` are those of numbers beyond.
+    ``tips`` are shown at the pointer.
+    """
     fig.grid.visible = False
     shades = LinearColorMapper(palette=palette, low=ends[0], high=ends[1], **colors)
     drawn = fig.image(*IMAGE, source=source, color_mapper=shades, level="image")
@@ -158,7 +157,7 @@ def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:
 
 
 def fill(source: ColumnDataSource, *columns: Sequence[Any]) -> None:
-    """Put these columns into a source, in its order; without any it is emptied."""
+    """Put these columns into a source, in its order; without any, empty it."""
     put(source, dict(zip(source.data, columns or [()] * len(source.data), strict=True)))
 
 

@@ -81,10 +81,8 @@ def pane(fig: figure | None = None) -> pn.pane.Bokeh:
 
 
 def visibility_css(shown: bool) -> dict[str, str]:
-    """Return the styles that show a part, or hide it and keep its place, so that no layout is computed anew.
-
-    Opacity hides panes of HTML, which are always visible; visibility keeps the focus away from them.
-    """
+    """Return the styles that show a part, or hide it and keep its place, so that no layout is computed.
+    Opacity hides panes of HTML, which are always visible; visibility keeps the focus away from them."""
     if shown:
         return {"opacity": "1", "visibility": "inherit", "pointer-events": "auto"}
     return {"opacity": "0", "visibility": "hidden", "pointer-events": "none"}

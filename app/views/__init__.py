@@ -57,8 +57,8 @@ REPLACEMENTS: list[type[ProblemView]] = [Playground]
 
 
 def register(view: type[View]) -> type[View]:
-    """Add a view to the tabs, after the others (usable as a decorator). A :class:`ProblemView` is added to
-    those that stand above the tabs for problems of their own. Raise ValueError if its id is taken."""
+    """Add a view to the tabs, after the others; usable as a decorator. A :class:`ProblemView` joins those
+    shown above the tabs. Raises ValueError if the id is taken."""
     known = TABS | {other.id: other for other in REPLACEMENTS}
     if known.get(view.id, view) is not view:
         raise ValueError(f"{view.id} is registered already: give your view another id")
@@ -70,8 +70,7 @@ def register(view: type[View]) -> type[View]:
 
 
 def probes(problem: Problem | None = None) -> tuple[Probe, ...]:
-    """Return all probes that the views ask for, each once; without those of views that are made for other
-    problems, if a problem is given."""
+    """Return the probes of all views, each once; given a problem, without views made for other problems."""
     instead = [view for view in REPLACEMENTS if problem is None or view.suits(problem)]
     asked = (probe for view in (*ABOVE_TABS, *instead, *TABS.values()) for probe in view.probes)
     return tuple(dict.fromkeys(asked))

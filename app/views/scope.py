@@ -1,7 +1,7 @@
 """The scope of a notebook: views of the runs that a cell executes.
 
 A notebook's cell computes in the thread that would draw. So a :class:`Scope` is called between two iterates,
-off the clock of the run, and takes at most a tenth of the time. What it draws is sent when Panel's connection
+off the clock of the run, and takes at most a tenth of the time. Its updates are sent once Panel's connection
 is open, at the latest at the end of the cell.
 """
 
@@ -48,7 +48,7 @@ class Scope(Cell):
         self._root = pn.Column(*self.views)
 
     def __call__(self, trace: Trace) -> None:
-        """Draw what is new of a run, if it is time or the run is new or over."""
+        """Draw new iterates of a run, if an update is due or the run is new or over."""
         new = not any(trace is known for known in self.traces)
         if new:
             self.traces.append(trace)

@@ -28,7 +28,7 @@ def _tables(name: str) -> Table:
 
 
 def _values(table: Table) -> Table:
-    """Return values as a frozen entry holds them: tuples for lists, a text on one line."""
+    """Return values of a TOML table as a frozen entry holds them: tuples for lists, texts on one line."""
     shaped = {list: tuple, str: lambda text: " ".join(text.split())}
     return {name: shaped.get(type(value), lambda value: value)(value) for name, value in table.items()}
 

@@ -20,7 +20,8 @@ from .labels import encode
 
 @dataclass(frozen=True)
 class Template:
-    """A feature of a token: `of` a field of the token `offset` places on; None is no feature."""
+    """A feature of a token: `of` applied to a field of the token at distance `offset`; no feature if it
+    returns None."""
 
     name: str
     column: int
@@ -37,7 +38,8 @@ def _suffix(k: int) -> Callable[[str], str | None]:
 
 
 def shape(word: str) -> str:
-    """X for capitals, x for other letters, 0 for digits, runs cut to two: Mary-2001 is "Xxx-00"."""
+    """Return the shape of a word: X for capitals, x for other letters, 0 for digits, runs cut to two.
+    Mary-2001 is "Xxx-00"."""
     marks = []
     for letter in word:
         mark = "0" if letter.isdigit() else ("X" if letter.isupper() else "x") if letter.isalpha() else letter
@@ -47,12 +49,7 @@ def shape(word: str) -> str:
 
 
 def templates(features: str, extra: int) -> list[Template]:
-    """Templates of "mathur" (word, previous word, part of speech) or "rich" features.
-
-    `extra` columns stand between word and tag, the first of which is the part of speech. Rich: word,
-    lower-case, prefixes and suffixes of 1 to 4 letters, shape, part of speech; of both neighbours word, shape
-    and part of speech.
-    """
+    """Return the templates of "mathur" (word, previous word, part of speech) or "rich" features."""
     columns = range(1, 1 + extra)
     if features == "mathur":
         return [

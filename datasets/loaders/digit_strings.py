@@ -14,7 +14,8 @@ INK = 8
 
 
 def transitions() -> np.ndarray:
-    """Probabilities (from, to) of the next digit: one more 0.55, twice as much modulo 10 0.25, any 0.2."""
+    """Return the probabilities (from, to) of the next digit: one more 0.55, twice as much modulo 10 0.25, any
+    0.2."""
     P = np.full((10, 10), 0.02)
     digit = np.arange(10)
     P[digit, (digit + 1) % 10] += 0.55

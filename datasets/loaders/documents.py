@@ -62,10 +62,11 @@ def draw_counts(
     topics: np.ndarray,
     per_document: float,
 ) -> scipy.sparse.csr_matrix:
-    """Word counts (n, d) of documents; document i has the topics topics[offsets[i] : offsets[i + 1]].
+    """Draw the word counts (n, d) of documents; document i has the topics topics[offsets[i] : offsets[i +
+    1]].
 
     A document has about `per_document` distinct words (gamma-distributed), three in ten of them drawn from
-    one of its topics, the others by Zipf's law. Raises DataError where the matrix would be too large.
+    one of its topics, the others by Zipf's law. Raises DataError if the matrix would be too large.
     """
     n, d = len(offsets) - 1, len(language.words) + len(language.copies) + len(language.groups)
     if n * per_document > MOST_NONZEROS:

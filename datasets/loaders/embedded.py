@@ -14,7 +14,7 @@ from ..entry import Request
 
 
 def digest_of(*arrays: np.ndarray) -> str:
-    """SHA-256 of the bytes of arrays."""
+    """Return the SHA-256 of the bytes of arrays."""
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 

@@ -77,7 +77,7 @@ def enron(request: Request) -> Content:
 
 
 def _ancestors(tree: Tree, node: int) -> list[int]:
-    """Return the node and those above it, without the root."""
+    """Return the node and its ancestors, without the root."""
     found = []
     while node > 0:
         found.append(node)

@@ -1,4 +1,4 @@
-"""From the labels that stand in files to codes and names."""
+"""Conversion of the labels of files to codes and names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encode(kind: str, *parts: np.ndarray) -> tuple[list[np.ndarray], tuple[str, 
 
 
 def numbers_or_texts(values: Sequence[str]) -> np.ndarray:
-    """Return labels as they stand in a file, as numbers if all of them are finite ones."""
+    """Return labels as numbers if all of them are finite numbers, else as texts."""
     try:
         numbers = np.array([float(value) for value in values])
     except ValueError:
@@ -63,12 +63,12 @@ def numbers_or_texts(values: Sequence[str]) -> np.ndarray:
 
 
 def kind_of(kind: str, labels: np.ndarray, where: str, right: str) -> str:
-    """Return what one label a row is: ``kind``, or for "auto" what the labels look like.
+    """Return the kind of labels, one per row: ``kind``, or judged from them if that is "auto".
 
-    Two different ones make a binary set. Numbers that are not all whole, and whole ones of which nearly each
-    row has its own, are targets of a regression; others are classes. Raises DataError where classes are
-    measured numbers, of more than two values, targets are texts, or nearly each row has a text of its own:
-    ``where`` begins the message and ``right`` says what would be right.
+    Two different labels make a binary set. Numbers that are not all whole are targets of a regression, as are
+    whole ones that are nearly all different; others are classes. Raises DataError if classes are measured
+    numbers of more than two values, if targets are texts, or if texts are nearly all different. ``where``
+    begins the message and ``right`` is the remedy.
     """
     texts, classes = labels.dtype.kind == "U", np.unique(labels)
     many = len(classes) > FEW_CLASSES and len(labels) < LEAST_OF_A_CLASS * len(classes)
@@ -95,7 +95,8 @@ def _first_broken(classes: np.ndarray) -> float:
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:
-    """0/1 matrix (n, n_labels) int8: row i has codes[offsets[i] : offsets[i + 1]] but for negative ones."""
+    """Return the 0/1 matrix (n, n_labels), int8, of codes[offsets[i] : offsets[i + 1]] in row i, without
+    negative ones."""
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     known = codes >= 0
     ones = np.ones(int(known.sum()), np.int8)

@@ -44,10 +44,10 @@ def usps(request: Request) -> Content:
 def content(request: Request, kind: str, *, first_index: int | None = 1, n_features: int = 0) -> Content:
     """Return the content of a training file and perhaps a test file.
 
-    `kind` "auto": multilabel where a row has no or several labels, else what the labels look like;
-    `first_index` None: 0 if that index occurs, else 1; `n_features` 0: up to the last that occurs, and where
-    these are more than MANY, only those that occur. Raises DataError for files that do not fit the kind or
-    each other.
+    `kind` "auto" is multilabel if a row has no label or several, else it is judged from the labels.
+    `first_index` None is 0 if that index occurs, else 1. `n_features` 0 counts up to the last that occurs,
+    and if these are more than MANY, only those that occur. Raises DataError for files that do not fit the
+    kind or each other.
     """
     paths = request.paths
     files = [svmlight.read(path, progress=request.progress) for path in paths]

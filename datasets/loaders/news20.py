@@ -21,7 +21,7 @@ from .text import classified
 
 
 def news20(request: Request) -> Content:
-    """Word counts of messages; labels are the groups, or leaves of the tree of groups where labels=tree."""
+    """Word counts of messages; labels are the groups, or leaves of the tree of groups with labels=tree."""
     form, labels = request.options["form"], request.options["labels"]
     content, tree = {"tree": _large, "w1000": _small, "sklearn": _raw}[form](request)
     if labels == "flat" or (labels == "auto" and form != "tree"):

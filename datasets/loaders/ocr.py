@@ -40,11 +40,8 @@ def ocr(request: Request) -> Content:
 
 
 def parse(path: Path, text: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Letters (n,) int32 0 .. 25, word numbers (n,), folds (n,) and pixels (n, 128) uint8 of `letter.data`.
-
-    A line: id, letter, next id (-1 at the end of a word), word, position, fold and 128 pixels 0 or 1,
-    tab-separated. Raises DataError with the line that is not so.
-    """
+    """Return letters (n,) int32 0 .. 25, word numbers (n,), folds (n,) and pixels (n, 128) uint8 of
+    `letter.data`."""
     raw = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(raw == ord("\n"))
     if not len(ends):

@@ -33,7 +33,7 @@ def synthetic_text(request: Request) -> Content:
 
 
 def synthetic_multilabel(request: Request) -> Content:
-    """Documents with about `cardinality` labels of `n_labels`, frequent labels and labels that come together.
+    """Draw documents with about `cardinality` of `n_labels` labels, with frequent and co-occurring ones.
 
     Labels have probabilities that fall like 1 / rank; half of those after the first are drawn next to the one
     before.

@@ -15,10 +15,8 @@ WORDS_OF_A_NODE = 60
 
 
 def synthetic_tree(request: Request) -> Content:
-    """Documents whose words tell every node on the path to their leaf; a quarter as many for testing.
-
-    Every leaf has a training document where there are enough of them.
-    """
+    """Documents whose words identify every node on the path to their leaf; a quarter as many for testing.
+    Every leaf has a training document if there are enough of them."""
     options = request.options
     rng = np.random.default_rng(request.seed)
     d, n_leaves = options["n_features"], options["n_leaves"]
@@ -54,10 +52,8 @@ def _paths(parents: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def random_tree(rng: np.random.Generator, n_nodes: int, n_leaves: int, depth: int) -> np.ndarray:
-    """Parents (n_nodes,) int32 of a random tree whose root is node 0; a parent comes before its children.
-
-    Leaves are at most `depth` below the root. Raises DataError where no such tree exists.
-    """
+    """Return the parents (n_nodes,) int32 of a random tree whose root is node 0; a parent comes before its
+    children."""
     inner = n_nodes - n_leaves
     most = 1 + n_leaves * (depth - 1)
     if not 1 <= inner <= most:
@@ -82,7 +78,8 @@ def random_tree(rng: np.random.Generator, n_nodes: int, n_leaves: int, depth: in
 
 
 def _inner_widths(inner: int, n_leaves: int, depth: int) -> list[int]:
-    """Inner nodes of each level from the root on, growing geometrically up to the number of leaves."""
+    """Return the number of inner nodes of each level from the root on, growing geometrically up to that of
+    the leaves."""
     while depth > 2 and 2**depth - 2 > inner - 1 and inner - 1 <= n_leaves * (depth - 2):
         depth -= 1
     if inner == 1:

@@ -25,7 +25,7 @@ def classified(
     test: list[Labelled],
     split: Callable[[str], list[str]] | None = None,
 ) -> Content:
-    """Content of texts that have one class each, as word counts; ``split`` as for :func:`word_counts`."""
+    """Return the content of texts of one class each, as word counts; ``split`` as for :func:`word_counts`."""
     X, X_test, vocabulary = word_counts((text for _, text in train), (text for _, text in test), split)
     (y, y_test), names = encode(
         "multiclass", *(np.array([label for label, _ in part]) for part in (train, test))
@@ -37,11 +37,7 @@ def classified(
 def word_counts(
     train: Iterable[str], test: Iterable[str], split: Callable[[str], list[str]] | None = None
 ) -> tuple[scipy.sparse.csr_matrix, scipy.sparse.csr_matrix, tuple[str, ...]]:
-    r"""Counts (n, d) of both parts in the words of the training part, and these words, sorted.
-
-    Words are what `split` makes of a text; by default those of at least two letters or digits, lower-cased:
-    \b\w\w+\b. Raises DataError where the training part has none.
-    """
+    r"""Return the counts (n, d) of both parts for the words of the training part, and these words, sorted."""
     from sklearn.feature_extraction.text import CountVectorizer  # here, since it is slow to import
 
     vectorizer = CountVectorizer(analyzer=split or "word", dtype=np.float64)
@@ -54,10 +50,7 @@ def word_counts(
 
 
 def mutual_information(X: scipy.sparse.csr_matrix, Y: np.ndarray) -> np.ndarray:
-    """I(word present; label on), in nats, summed over the labels: (d,).
-
-    X (n, d) counts, Y (n, L) 0/1.
-    """
+    """Return I(word present; label on) in nats, summed over the labels: (d,)."""
     n = X.shape[0]
     present = scipy.sparse.csr_matrix((np.ones(X.nnz), X.indices, X.indptr), X.shape)
     both = present.T @ Y.astype(np.float64)

@@ -22,7 +22,7 @@ TERM = re.compile(r"([+-])(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)?\*?(x\^2
 
 
 class Piece(NamedTuple):
-    """c + gᵀw + ½ wᵀHw or, with ``cone`` 1, sqrt(wᵀHw) where x >= |y| and nothing elsewhere."""
+    """The function c + gᵀw + ½ wᵀHw or, with ``cone`` 1, sqrt(wᵀHw) for x >= |y|."""
 
     cone: float
     constant: float
@@ -34,8 +34,8 @@ class Piece(NamedTuple):
 
 
 def toy(request: Request, text: str | None = None, cones: tuple[Piece, ...] = ()) -> Content:
-    """Return the function max of pieces, those that the options give where no ``text`` does, and of cones,
-    with their start."""
+    """Return the function max of pieces and cones, with its start. The pieces are those of ``text``, by
+    default those of the options."""
     pieces = parse_pieces(request.options["pieces"] if text is None else text)
     function = Part(np.eye(2), np.array([*pieces, *cones]))
     return Content(function, ("f",), ("x", "y"), start=parse_start(request.options["start"]))

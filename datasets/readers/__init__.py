@@ -1,1 +1,1 @@
-"""Readers of file formats: each checks what it reads and names file, line and reason when it refuses."""
+"""Readers of file formats. Each checks its input, and refuses it with file, line and reason."""

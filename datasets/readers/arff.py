@@ -34,10 +34,8 @@ class ArffTable:
 
 
 def read(path: Path, *, progress: Progress | None = None) -> ArffTable:
-    """Read a file whose attributes are numbers but for the last, which is hierarchical.
-
-    Raises DataError with file, line and reason.
-    """
+    """Read a file whose attributes are numbers except the last, which is hierarchical. Raises DataError with
+    file, line and reason."""
     rows = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
     names, nodes = [], None
     for number, row in rows:

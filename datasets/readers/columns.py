@@ -46,11 +46,11 @@ class Sentences:
 
 @dataclass(frozen=True)
 class TokenLayout:
-    """How the tokens of a file are written.
+    """Layout of the tokens of a file.
 
-    tabs      whether tabs alone divide fields, which may have blanks then
-    width     fields of a token
-    share     of the lines that have so many fields
+    tabs      whether tabs alone divide fields, which may then contain blanks
+    width     number of fields of a token
+    share     share of the lines with that many fields
     sentences of the first lines
     numbered  whether the first field counts the tokens of each sentence
     """
@@ -99,7 +99,7 @@ def _counted(firsts: Iterable[bytes]) -> bool:
 
 
 def _split(row: bytes, tabs: bool) -> list[bytes]:
-    """Return the fields of a line; none of a blank one."""
+    """Return the fields of a line; an empty list for a blank one."""
     if not tabs or not row.strip():
         return row.split()
     return [field.strip() for field in row.rstrip().split(b"\t")]
@@ -166,7 +166,7 @@ def ends_in_commas(rows: Iterable[bytes]) -> bool:
 
 
 def _check_format(path: Path, rows: Sequence[bytes], layout: TokenLayout) -> None:
-    """Raise DataError where the first lines show another format."""
+    """Raise DataError if the first lines are in another format."""
     reason = of_another_format(rows)
     if reason is None and has_named_features(rows):
         reason = (

@@ -36,16 +36,16 @@ Row = tuple[int, list[str]]
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How a file is written, which its first lines tell.
+    """Layout of a file, found from its first lines.
 
     separator  of fields, of which a row has `width`
-    headed     whether the first row is none of data
+    headed     whether the first row is a header
     names      of the columns, if the first row or the training part has them
-    classes    names of the classes 0, 1, ..., if the first row has the counts of rows and features and these
-               (scikit-learn's files)
-    rows       those that classes come with; else None
+    classes    names of the classes 0, 1, ..., if the first row is scikit-learn's: counts of rows and
+               features, then these
+    rows       the number of rows in such a first row; else None
     label      the column of labels
-    numeric    whether each column holds numbers
+    numeric    whether each column holds numbers, as most of its first thousand rows do
     """
 
     separator: str
@@ -58,13 +58,13 @@ class TableLayout:
     numeric: tuple[bool, ...]
 
     def name(self, column: int) -> str:
-        """Return how a column is called: by its name, or its number from 1."""
+        """Return the name of a column, or its number from 1."""
         return self.names[column] if self.names and self.names[column] else f"column {column + 1}"
 
 
 @dataclass(frozen=True)
 class DelimitedTable:
-    """A file: its columns but those of labels and left out, each with a name; the label of each row."""
+    """A file: its named columns without labels and dropped ones, and the label of each row."""
 
     layout: TableLayout
     names: tuple[str, ...]
@@ -86,7 +86,7 @@ def separator_of(rows: Iterable[bytes]) -> str | None:
 
 
 def _records(texts: Iterable[str], separator: str) -> list[list[str]]:
-    """Return the rows of texts, as far as they can be told apart; empty ones are left out."""
+    """Return the non-empty rows of texts, up to the first invalid one."""
     found = list[list[str]]()
     try:
         for row in csv.reader(texts, delimiter=separator, skipinitialspace=True):
@@ -153,8 +153,8 @@ def _mostly_numbers(column: Iterable[str]) -> bool:
 
 
 def _has_names(first: Sequence[str], rest: Sequence[Sequence[str]], numeric: Sequence[bool]) -> bool:
-    """Return whether the first row names the columns: it has no number where the others have, or, in a table
-    without numbers, nothing that comes again in its column."""
+    """Return whether the first row is a header: it has no number in columns that have numbers. In a table
+    without numbers it is one if none of its texts is repeated in its column."""
     if len(first) != len(numeric):
         return False
     over_numbers = [field for field, number in zip(first, numeric, strict=True) if number and field]
@@ -214,10 +214,10 @@ def read(
 ) -> DelimitedTable:
     """Read a file in UTF-8, whose columns hold numbers or texts.
 
-    `label` names the column of labels, by default one called label, class, target or y, else the last;
-    `header` "yes" or "no" says whether the first row has the names. A column with an empty name in front, as
-    data frames write their index, and those that `drop` names are left out. `like` is the training part that
-    this is the test part of. Raises DataError with file, line and reason.
+    `label` names the column of labels; by default it is the one called label, class, target or y, else the
+    last. `header` "yes" or "no" overrides whether the first row has names. Columns in `drop` are left out, as
+    is an unnamed first column: data frames write their index there. `like` is the training part of a test
+    part. Raises DataError with file, line and reason.
     """
     form = layout(path, label=label, header=header)
     if like is not None:
@@ -260,7 +260,7 @@ def read(
 
 
 def _fitted(path: Path, form: TableLayout, train: TableLayout) -> TableLayout:
-    """Return the layout of a test part with what the training part says of its columns."""
+    """Return the layout of a test part, with the columns of the training part."""
     if form.width != train.width:
         raise DataError(f"{path.name} has {form.width:,} columns but the training part has {train.width:,}.")
     if form.names and train.names and form.names != train.names:

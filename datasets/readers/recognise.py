@@ -1,4 +1,4 @@
-"""Which format a user's own file has, and whether it is within limits, before it is read."""
+"""Recognition of the format of a user's file, and checks of its limits, before it is read."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ TABLE_SUFFIXES, TAGGED_SUFFIXES = (".csv", ".tsv", ".tab"), (".conll", ".conllu"
 
 
 def format_of(path: Path) -> str:
-    """Return "svmlight", "csv", "npz" or "columns", as the first lines look. Raises DataError, with what is
-    read, where they look like none of them."""
+    """Return "svmlight", "csv", "npz" or "columns", judged from the first lines. Raises DataError, with the
+    supported formats, if they match none."""
     if npz.is_archive(path):
         return "npz"
     _check_beginning(path)
@@ -96,7 +96,7 @@ def _numbers(rows: Iterable[Sequence[bytes]]) -> float:
 
 
 def _is_of_numbers(said: Sequence[bytes], layout: columns.TokenLayout) -> bool:
-    """Return whether rows between blanks, none of them empty, are a table of numbers."""
+    """Return whether rows, none of them empty, are a table of numbers between blanks."""
     share = _numbers(row.split() for row in said)
     return layout.sentences == 1 and not layout.tabs and (share == 1 or (share >= 0.5 and layout.width > 2))
 

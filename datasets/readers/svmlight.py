@@ -29,7 +29,7 @@ LARGEST_LABEL = 1 << 53
 class Samples:
     """Rows of a file.
 
-    X        (n, largest index + 1) CSR, columns are the indices as they stand in the file
+    X        (n, largest index + 1) CSR, with the columns numbered as in the file
     labels   flat, those of row i are labels[offsets[i] : offsets[i + 1]]
     lines    (n,) line of each row, counted from 1
     """
@@ -40,7 +40,7 @@ class Samples:
     lines: np.ndarray
 
     def check_single(self, path: Path, right: str) -> None:
-        """Raise DataError, with the first line that has no or several labels, and what would be ``right``."""
+        """Raise DataError with the first line that has no label or several, and with the ``right`` form."""
         other = np.flatnonzero(np.diff(self.offsets) != 1)
         if len(other):
             raise DataError(f"{path.name}, line {self.lines[other[0]]}: {right}.")

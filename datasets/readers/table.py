@@ -18,10 +18,11 @@ from .files import NOT_FINITE, numbered_lines
 def read(
     path: Path, *, text_column: int | None = None, progress: Progress | None = None
 ) -> tuple[np.ndarray, list[str]]:
-    """Return the numbers (n, fields), float64, and the texts of the text column, which the numbers leave out.
+    """Return the numbers (n, fields), float64, and the texts of the text column, which is not among the
+    numbers.
 
-    ``text_column`` is 0 for the first column or -1 for the last, which may hold commas. Every line has as
-    many fields as the first; blank lines and those that start with % are skipped. Raises DataError with file,
+    ``text_column`` is 0 for the first column or -1 for the last, which may contain commas. All lines have as
+    many fields as the first. Blank lines and those that start with % are skipped. Raises DataError with file,
     line and reason.
     """
     rows = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)

@@ -32,11 +32,12 @@ def why_not_written(error: OSError) -> tuple[str, str]:
 
 @contextmanager
 def replacing(path: Path, mode: str = "w", **options: Any) -> Iterator[IO]:
-    """Open a file to write to, which then takes the place of ``path``: ``mode`` "w" or "wb", ``options`` of
+    """Open a temporary file that replaces ``path`` when the block ends: ``mode`` "w" or "wb", ``options`` of
     open.
 
-    It stands next to ``path`` until all of it is on the disk. Whatever goes wrong leaves ``path`` as it was
-    and nothing next to it; errors of the disk are raised as :class:`NotWritten`. A link is followed.
+    It is next to ``path``, and replaces it once it is entirely on the disk. After an error ``path`` is
+    unchanged, and the temporary file is deleted; errors of the disk are raised as :class:`NotWritten`. A link
+    is followed.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{secrets.token_hex(8)}.tmp")

@@ -85,7 +85,7 @@ _told: set[str] = set()
 
 
 class Damaged(Exception):
-    """A file of the cache is not as it was written."""
+    """The error that a file of the cache has been changed since it was written."""
 
 
 #: What is extended here: nothing in a version of Numba that has none of these.
@@ -94,11 +94,8 @@ _FunctionCache: Any = getattr(caching, "FunctionCache", object)
 
 
 class CheckedFiles(_IndexDataCacheFile):
-    """The compiled signatures of one kernel, a file each, named after the signature, and no index.
-
-    A file says itself what it holds. It ends with the SHA-256 of what stands before, which Numba, reading
-    only as far as it needs, does not see.
-    """
+    """The compiled signatures of one kernel, a file each, named after the signature, and no index. A file
+    ends with the SHA-256 of its content, which Numba does not read: it stops at the end of the content."""
 
     def save(self, key: Any, data: Any) -> None:
         self._save_data(self._name(key), (self._held(key), data))
@@ -119,7 +116,7 @@ class CheckedFiles(_IndexDataCacheFile):
         self.drop()
 
     def drop(self) -> None:
-        """Delete all files of this kernel, as far as that is possible."""
+        """Delete all files of this kernel, ignoring errors."""
         with suppress(OSError):
             for path in Path(self._cache_path).iterdir():
                 if path.name.startswith(f"{self._base}."):

@@ -17,12 +17,11 @@ def no_pulse() -> None:
 
 
 class Team:
-    """Runs ``task(block)`` for many blocks with ``threads`` threads, the calling one among them.
+    """A team of ``threads`` threads, the calling one included, that run ``task(block)`` for many blocks.
 
-    Kernels release the GIL, so threads run side by side; each task writes where no other one does. Which
-    thread takes a block is left to chance, so results may depend on the blocks alone: then they are the same,
-    bit by bit, for any number of threads. ``cpu_seconds`` is what the helper threads have used, and what was
-    booked besides.
+    Kernels release the GIL, so threads run in parallel; each task writes to memory of its own. Any thread may
+    take any block, so results must depend on the blocks alone: then they are bitwise the same for any number
+    of threads. ``cpu_seconds`` are those of the helper threads, and booked ones.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -45,9 +44,11 @@ class Team:
             self.cpu_seconds += seconds
 
     def each(self, task: Callable[[Any], object], blocks: Iterable[Any], pulse: Callable[[], None]) -> None:
-        """Call ``task`` once for every block, in order when alone; ``pulse`` is called by this thread after
-        each of its own, and while it waits for the others, at least once. A task that takes long is a
-        generator: it is interrupted at each ``yield``, for the pulse or for good."""
+        """Call ``task`` once for every block, in order without helpers.
+
+        This thread calls ``pulse`` after each of its own blocks, and while it waits for the others, at least
+        once. A long task is a generator: at each ``yield`` it may be paused for the pulse, or closed.
+        """
         if self._helpers is None:
             for block in blocks:
                 for _ in _steps(task(block)):
@@ -81,9 +82,12 @@ class Team:
     def _help(
         self, task: Callable[[Any], object], left: deque, stop: threading.Event, ended: SimpleQueue
     ) -> None:
-        """Take blocks that are left, from the end, until there are none or the call ends; put what failed, or
-        None, into ``ended``. The calling thread begins at the other end: in repeated calls a thread mostly
-        has the same blocks, whose data are in its cache."""
+        """Take the remaining blocks, from the end, until there are none or the call ends; put an error, or
+        None, into ``ended``.
+
+        The calling thread begins at the other end. So in repeated calls a thread mostly has the same blocks,
+        whose data are in its cache.
+        """
         began, error = time.thread_time(), None
         try:
             while not stop.is_set() and (block := _taken(left.pop)) is not None:

@@ -142,9 +142,11 @@ def crossed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """A clustering of weights, each cluster of which is one weight. ``labels`` has the cluster of each
-    weight, int32, and -1 for weights that are not clustered; ``count`` is the number of clusters. γ has the
-    clusters' weights first, then the others in order."""
+    """A clustering of weights, in which each cluster is one weight of γ.
+
+    ``labels`` has the cluster of each weight, int32, and -1 for weights that are not clustered. ``count`` is
+    the number of clusters. γ has the weights of the clusters first, then the others in order.
+    """
 
     labels: np.ndarray
     count: int
@@ -193,7 +195,7 @@ class Clusters:
 
     @lazy
     def members(self) -> np.ndarray:
-        """Return the number of weights that each entry of γ stands for, as floats."""
+        """Return the number of weights per entry of γ, as floats."""
         members = np.zeros(self.size)
         for part in self._parts():
             members += np.bincount(self.cmap[part], minlength=self.size)

@@ -24,8 +24,8 @@ REFINEMENTS, HEAVIER = 10, 10.0
 
 
 class Minimum(NamedTuple):
-    """Minimum of a model: the weights, the value there that is proved, a lower bound of f*, and by how much
-    the model is above it at these weights."""
+    """Minimum of a model: the weights, a proved lower bound of its value and so of f*, and the excess of the
+    model at these weights over that bound."""
 
     w: np.ndarray
     bound: float
@@ -187,7 +187,7 @@ class Cuts:
         return SimplexPoint(self.alpha, self.combination, self.w, self.values, self.bound).gap
 
     def _has(self, a: np.ndarray, b: float, products: np.ndarray) -> bool:
-        """Return whether a cut exists already, given the products of ``a`` with all and with itself."""
+        """Return whether a cut exists, given the products of ``a`` with all cuts and with itself."""
         squares, own = np.diag(self.Q), products[-1]
         near = squares + own - 2.0 * products[:-1] <= NEAR_CUT * (squares + own)
         near &= np.abs(self.b - b) <= SAME_CUT * (np.abs(self.b) + abs(b))
@@ -216,7 +216,7 @@ class Cuts:
         self.alpha, self.combination, self.w, self.values, self.bound = point
 
     def _drop(self) -> None:
-        """Drop cuts that have long had no weight, and add the combination by the last α as a cut."""
+        """Drop cuts without weight for long, and add the combination by the last α as a cut."""
         kept = self.idle <= self.patience
         if kept.all():
             return

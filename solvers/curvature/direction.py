@@ -63,7 +63,7 @@ class TwoAtATime:
     qp_iterations = -1
 
     def __init__(self, g: np.ndarray, B: Inverse, most: int, pulse: Callable[[], None]) -> None:
-        """Shares of more than ``most`` subgradients are not kept."""
+        """Keep the shares of at most ``most`` subgradients."""
         self.B, self.most = B, most
         self.combination, self.p, self.weights = g, -B.inverse_product(g), np.ones(1)  # 3
 

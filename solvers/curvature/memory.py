@@ -110,8 +110,8 @@ class PairMemory:
         self.Y = [spread(y[kept], known) for y in self.Y]
 
     def rescale(self, factors: np.ndarray) -> None:
-        """Measure each row in another unit: s is multiplied by its factor, y divided by it. What the inner
-        products owe to rows that are not held keeps its unit."""
+        """Change the unit of each row: multiply s by its factor, and divide y by it. The parts of the inner
+        products from rows that are not held keep their unit."""
         pulse, more, less = self._pulse_for(factors), factors**2 - 1.0, 1.0 - factors**-2
         for i, s in enumerate(self.S):
             grown = more * s

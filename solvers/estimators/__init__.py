@@ -1,4 +1,4 @@
-"""The solvers as scikit-learn's estimators: ``fit`` runs one, and what it learned has the usual names.
+"""The solvers as scikit-learn's estimators: ``fit`` runs one, and fitted attributes have the usual names.
 
 >>> from solverscope.solvers.estimators import SparseLogistic
 >>> SparseLogistic(lam_ratio=0.1).fit(X, y).coef_

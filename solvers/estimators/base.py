@@ -90,8 +90,8 @@ class Estimator(BaseEstimator):
     scope: bool | Callable[[Trace], None] = False
 
     def _solve(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
-        """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the problem and
-        all its weights; ``params`` are those of ``make_problem``."""
+        """Solve the problem of rows ``X`` with labels ``y``, set the fitted attributes, and return the
+        problem and all its weights. ``params`` are those of ``make_problem``."""
         problem, w = self._solved(X, y, loss, **({"lam": self.lam, "lam_ratio": self.lam_ratio} | params))
         W, _ = problem.unpack(w)
         d = X.shape[1]
@@ -125,7 +125,7 @@ class Estimator(BaseEstimator):
         return problem, trace.w
 
     def _run(self, problem: Problem, id: str) -> Run:
-        """Return the run, all limits set; ValueError, one sentence, where the solver does not fit."""
+        """Return the run, all limits set; raise ValueError, one sentence, if the solver does not fit."""
         solver = make_solver(id, **(self.solver_params or {}))
         if reason := why_not_solver_on(id, problem):
             raise ValueError(f"solver {id} {reason}")
@@ -160,11 +160,11 @@ def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
 
 
 def sound_rows(X: Any) -> Any:
-    """Return X; ValueError, one sentence, where it is sparse and malformed: scikit-learn converts it."""
+    """Return X; raise ValueError, one sentence, if it is sparse and malformed: scikit-learn converts it."""
     return checked_rows(X) if sp.issparse(X) and X.ndim == 2 else X
 
 
 def check_numbers(X: Any) -> None:
-    """Raise ValueError, one sentence, where scikit-learn has turned into numbers what is none."""
+    """Raise ValueError, one sentence, if scikit-learn has converted other values to numbers."""
     if reason := why_no_numbers(X):
         raise ValueError(f"X is no matrix of numbers: {reason}")

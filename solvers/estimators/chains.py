@@ -95,8 +95,8 @@ class ChainCRF(Estimator):
         return self
 
     def _scores_of(self, X: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all tokens, (n_tokens, n_classes), and where each sequence begins and the last
-        one ends; raise ValueError, one sentence, if X differs from that of ``fit``."""
+        """Return the scores of all tokens, (n_tokens, n_classes), and the offsets of the sequences. Raises
+        ValueError, one sentence, if X differs from that of ``fit``."""
         check_is_fitted(self)
         sequences, own = sequences_of(X), type(self).__name__
         if self.vectorizer_ is not None:
@@ -133,7 +133,7 @@ class ChainCRF(Estimator):
         return [tokens[lo:hi] for lo, hi in pairwise(offsets)]
 
     def _predicted(self, X: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels of all tokens, and where each sequence begins and the last one ends."""
+        """Return the predicted labels of all tokens, and the offsets of the sequences, (n_sequences + 1,)."""
         Z, offsets = self._scores_of(X)
         codes = np.empty(len(Z), dtype=np.int64)
         crf.viterbi(Z, self.transitions_, offsets, codes)

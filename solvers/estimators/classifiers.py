@@ -87,7 +87,7 @@ class _OfRows(ClassifierMixin, Estimator):
         return y
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores of rows: of the second class, (n,), where there are two, else (n, n_classes)."""
+        """Return the scores of rows: of the second of two classes, (n,), else (n, n_classes)."""
         check_is_fitted(self)
         Z = self._scores_of(X)
         if Z.shape[1] == 1:

@@ -14,7 +14,7 @@ from ..linalg.arrays import LARGEST_ENTRY, features_of, labels_of, names_of_colu
 
 
 def _listed(values: Any, name: str, right: str) -> list[Any]:
-    """Return a list of sequences; ValueError, one sentence, where it is none or empty."""
+    """Return a list of sequences; raise ValueError, one sentence, if it is empty or no list."""
     try:
         given = [] if isinstance(values, str | bytes) else list(values)
     except TypeError:
@@ -32,8 +32,8 @@ def sequences_of(X: Sequence[Any]) -> list[Any]:
 def join_rows(sequences: list[Any]) -> tuple[Any, np.ndarray, tuple[str, ...]]:
     """Join sequences of arrays or tables.
 
-    Returns their rows, where each sequence begins and the last one ends, and the names of their columns, ()
-    for arrays. Raises ValueError, one sentence, if a sequence cannot be used or differs in its columns.
+    Returns their rows, the offsets (n_sequences + 1,), and the names of their columns, () for arrays. Raises
+    ValueError, one sentence, if a sequence cannot be used or differs in its columns.
     """
     parts = [features_of(one, f"sequence {k:,} of X") for k, one in enumerate(sequences, 1)]
     if len({part.shape[1] for part in parts}) > 1:
@@ -58,9 +58,8 @@ def _is_of_names(token: Any) -> bool:
 def join_named_features(sequences: list[Any]) -> tuple[Iterator[Mapping[str, float]], np.ndarray]:
     """Join sequences of tokens whose features have names.
 
-    Returns the weights of each token by feature, and where each sequence begins and the last one ends. The
-    tokens are read as they are asked for. Raises ValueError, one sentence, if a sequence or a token cannot be
-    used.
+    Returns the weights of each token by feature, and the offsets of the sequences. Tokens are read lazily.
+    Raises ValueError, one sentence, if a sequence or a token cannot be used.
     """
     for k, one in enumerate(sequences, 1):
         if not isinstance(one, list | tuple) or not one:

@@ -11,7 +11,7 @@ ONE, TWO, THREE, FOUR = np.arange(1, 5, dtype=np.uint64)
 
 @kernel
 def copy_columns(starts, rows, values, features, new_starts, new_rows, new_values, b):
-    """Block b of new columns: columns ``features`` of a block that is given by its ``starts``."""
+    """Write block b of new columns: the columns ``features`` of a block with these ``starts``."""
     for q in range(features.size):
         to = new_starts[b, q]
         for p in range(starts[features[q]], starts[features[q] + 1]):

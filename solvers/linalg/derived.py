@@ -11,12 +11,8 @@ from ..compute.jit import compile_clock
 
 
 class Derived:
-    """Arrays made of the data at their first use. Each run that uses one counts the time it took as set-up,
-    whether it was the first to use it or not.
-
-    ``setup_seconds``: CPU seconds that the things used here took. ``spent``: wall and CPU seconds that this
-    user has spent here on making them, or waiting for them, compiling left out.
-    """
+    """Arrays derived from the data at their first use. Each run that uses one counts its CPU time as set-up,
+    whether it computed the array or not."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Any, float]] = {}
@@ -37,14 +33,14 @@ class Derived:
         return frozenset(self._used)
 
     def attached(self) -> Self:
-        """Share the arrays with another user, which gets an account of its own."""
+        """Share the arrays with another user, which has its own record of those it used."""
         other = copy.copy(self)
         other._forget()
         return other
 
     def __call__(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the array called ``name``, made by ``make`` if it is not there yet. ``make`` must not pulse:
-        a run that is held meanwhile would hold up all others."""
+        """Return the array called ``name``, made by ``make`` if it is missing. ``make`` must not pulse: a run
+        that is paused in it would block all others."""
         if name not in self._used:
             began = compile_clock.net()
             with self._lock:

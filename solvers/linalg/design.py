@@ -117,7 +117,7 @@ class Design:
         return self.stored.columns_of(features, self.derived)
 
     def expect(self, gradient: np.ndarray) -> None:
-        """Take weights for the likelier to be needed the larger an entry of the ``gradient`` at w = 0 is."""
+        """Expect weights to be needed in decreasing order of their entries in the ``gradient`` at w = 0."""
         self.stored.expect(gradient)
 
     @property
@@ -128,7 +128,7 @@ class Design:
     def of_blocks(
         cls, edges: np.ndarray, columns: Columns, n_outputs: int, n_tail: int = 0, team: Team | None = None
     ) -> Self:
-        """Return the design of columns that are cut into blocks already, at the rows ``edges``."""
+        """Return the design of columns that are already cut into blocks, at the rows ``edges``."""
         design = cls.__new__(cls)
         design._describe((int(edges[-1]), columns.starts.shape[1] - 1), n_outputs, n_tail, team)
         design.edges, design.block_rows = edges, int(edges[1] - edges[0])
@@ -137,7 +137,8 @@ class Design:
         return design
 
     def attached(self, pulse: Callable[[], None]) -> Self:
-        """Return a shallow copy with its own pulse, count of entries touched and account of the derived."""
+        """Return a shallow copy with its own pulse, count of touched entries, and record of derived
+        arrays."""
         other = copy.copy(self)
         other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
         return other
@@ -294,11 +295,11 @@ class Design:
         return self.squared().adjoint(h, alone)
 
     def first_rows(self, n: int) -> sp.csr_array:
-        """Return the first ``n`` rows, of which the first block has more."""
+        """Return the first ``n`` rows, all of which are in the first block."""
         return self.stored.first_rows(n)
 
     def digest(self) -> str:
-        """Hash X."""
+        """Hash the entries of X."""
         return digest_of(np.array(self.shape), *self.stored.arrays)
 
     def take(self, rows: np.ndarray) -> Design:
@@ -391,7 +392,8 @@ class Design:
         return self.n_outputs > 1 and self._pays_by_rows(active.n_body, active.rows()[0].size)
 
     def _pays_by_rows(self, members: int, features: int) -> bool:
-        """Return whether that pays: when a sixth of the outputs is wanted, and more than one."""
+        """Return whether products by rows are faster: if more than one output, and a sixth of all, is
+        needed."""
         return members > features * max(self.n_outputs / 6, 1.5)
 
     def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
@@ -403,12 +405,7 @@ class Design:
         return shared.columns, active.places_in(shared.base)
 
     def _gather(self, active: WorkingSet) -> None:
-        """Copy the columns of a set side by side, in the order in which products visit them.
-
-        This is done when gradients on the set, or on a subset of it, are needed again: finding a short column
-        in memory takes longer than reading it. The copies serve all subsets of this set, until half of the
-        copies is not needed.
-        """
+        """Copy the columns of a set next to each other, in the order of the products."""
         if self.stored.rows is not None:  # picked columns lie side by side already
             return
         shared, features = active.lineage, active.by_output()[1]

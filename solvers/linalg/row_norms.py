@@ -24,7 +24,7 @@ def factor_of(factors, j):
 
 @kernel
 def norm(v):
-    """Return ‖v‖₂, by a loop: array expressions take longer to compile than all the rest here."""
+    """Return ‖v‖₂, by a loop: array expressions would dominate the compile time."""
     squares = 0.0
     for c in range(v.size):
         squares += v[c] * v[c]

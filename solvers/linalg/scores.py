@@ -15,7 +15,7 @@ SPARE = 2
 
 
 class _Loan:
-    """Memory of one array, which is returned to the spare ones once no array uses it."""
+    """Memory of one array, which is returned for reuse once no array uses it."""
 
     __slots__ = ("__array_interface__", "_memory", "_spare")
 

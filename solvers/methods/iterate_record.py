@@ -54,7 +54,7 @@ def number(label: str, title: str = "", *, unit: str = "") -> float:
 
 
 def word(label: str) -> str | None:
-    """Declare a word; unknown is None."""
+    """Declare a field of a word; None if unknown."""
     return _declared(str, None, label)
 
 

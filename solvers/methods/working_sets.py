@@ -179,8 +179,8 @@ def run_on_working_sets(
 
 
 def check_full_optimality(point: Point, members: WorkingSet, aim: float, solved: str) -> Ending:
-    """Return how a run ends in which no weight comes back: whether the optimum on the ``members`` is that on
-    all weights. ``solved`` says how accurately the problem on the members is solved."""
+    """Return the ending of a run in which no weight comes back: whether the optimum on the ``members`` is
+    that on all weights. ``solved`` is the accuracy of the solution on the members."""
     violation, left = point.violation(), f"{len(members):,} of {point.problem.size:,} weights"
     if violation <= aim:
         return Ending("converged", f"violation {violation:.3g} over all weights is at most {aim:.3g}")

@@ -298,7 +298,7 @@ class ProbeStore:
             self._account(-self.bytes)
 
     def discard(self) -> None:
-        """Drop all entries, and observe no more."""
+        """Drop all entries, and stop observing."""
         self.probes, self._takes, self._entries, self._holders = (), {}, [], {}
         self._account(-self.bytes)
 
@@ -385,7 +385,7 @@ class ProbeStore:
 
     @classmethod
     def of(cls, everything: Sequence[tuple[int, dict[str, Seen]]]) -> Self:
-        """Return a store with the entries of another one, which observes no more."""
+        """Return a store with the entries of another one, which stops observing."""
         store = cls()
         for iteration, seen in everything:
             store._entries.append(store._entry(iteration, seen))

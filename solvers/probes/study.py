@@ -1,4 +1,4 @@
-"""φ(t) = f(w + t d) of a recorded search, computed anew: values, slopes, and the steps of other rules."""
+"""φ(t) = f(w + t d) of a recorded search, recomputed: values, slopes, and the steps of other rules."""
 
 from __future__ import annotations
 

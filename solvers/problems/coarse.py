@@ -107,7 +107,7 @@ def lifted(problem: Problem, clusters: Clusters, point: Point) -> Point:
 
 
 def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:
-    """Return the output that each column of X̂ = XC belongs to, and these columns, in the blocks of X."""
+    """Return the columns of X̂ = XC in the blocks of X, and the output of each."""
     m, body = fine.n_outputs, fine.n_features * fine.n_outputs
     cmap = clusters.cmap[:body]
     size = clusters.size - fine.n_tail

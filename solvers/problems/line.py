@@ -101,8 +101,8 @@ class Line:
         return self._sup[1]
 
     def breakpoints(self) -> Breakpoints:
-        """Return the steps t > 0 at which the slope of loss and ridge jumps, by how much, and the slope at 0;
-        on shards, the steps next to the minimum."""
+        """Return the steps t > 0 at which the slope of loss and ridge jumps, the jumps, and the slope at 0.
+        On shards, only the steps next to the minimum are returned."""
         scale, rise = self.problem.scale, self._penalty.ridge_product(self._w, self.d)
         curvature = self._penalty.ridge_product(self.d, self.d)
         tilt = rise / scale, curvature / scale

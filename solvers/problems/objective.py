@@ -68,7 +68,7 @@ class Objective:
 
     @property
     def kinked(self) -> tuple[np.ndarray, ...]:
-        """Return a mask of the weights that the penalty has a part for; nothing if it has one for all."""
+        """Return a tuple with the mask of the penalised weights; an empty one if all are penalised."""
         return () if self.factors is None else (self.factors > 0.0,)
 
     def penalty_on(self, active: WorkingSet) -> Penalty:
@@ -76,7 +76,7 @@ class Objective:
         return self.penalty.on(slice(None) if active.full else active.coordinates)
 
     def pulse(self) -> None:
-        """Pause or stop here if the run is to: solvers call it between chunks of their own long loops."""
+        """Pause or stop here if requested: solvers call it between chunks of their own long loops."""
         self.design.pulse()
 
     def pieces(self, most: int | None = None) -> Iterator[slice]:

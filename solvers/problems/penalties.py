@@ -86,7 +86,7 @@ class Penalty(Declared):
         return self._holding(width=width)
 
     def repeated(self, times: np.ndarray) -> Self:
-        """Return the penalty of weights of which entry k stands for ``times[k]`` equal ones; it must have no
+        """Return the penalty of weights whose entry k represents ``times[k]`` equal ones; it must have no
         kinks."""
         if not self.smooth:
             raise TypeError(f"{self.id} has kinks: weights that stand for several are known to ridges alone")
@@ -197,8 +197,8 @@ class Penalty(Declared):
         return self._holding(factors=None).lam_max(g[penalised] / self.factors[penalised])
 
     def unit_norm(self, width: int) -> float | None:
-        """Return by how much :meth:`dual_norm` may grow if each entry of a gradient in rows of ``width``
-        grows by 1."""
+        """Return the most that :meth:`dual_norm` grows if each entry of a gradient in rows of ``width`` grows
+        by 1."""
         one = self._holding(factors=None).lam_max(np.ones(width))
         if one is None or self.factors is None:
             return one

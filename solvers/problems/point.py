@@ -68,8 +68,8 @@ NO_DRIFT = Drift()
 
 
 def rounding_of_sums(problem: Objective) -> float:
-    """Return the share of sums over instances, entries of a column or of a row that rounding may make: some
-    √n units."""
+    """Return the relative rounding error of sums over instances, entries of a column or of a row: some √n
+    units."""
     n = max(problem.design.n_rows, problem.design.n_features, 1)
     return sys.float_info.epsilon * (4.0 + math.sqrt(n))
 
@@ -177,8 +177,8 @@ class Point:
         return g
 
     def rounding(self) -> float:
-        """Return by how much the objective may be off at most: by rounding, and as the scores are not those
-        of w exactly. The residual is used."""
+        """Return a bound of the error of the objective: rounding, and scores that differ from those of w. It
+        uses the residual."""
         problem, n, m = self.problem, self.problem.loss.n_instances, self.problem.design.n_outputs
         unit = rounding_of_sums(problem)
         reach = problem.design.reach(self.w)

@@ -40,7 +40,7 @@ KEPT_WEIGHTS = 10_000_000
 
 
 class Problem(Objective):
-    """An objective f(w) = s L(A w) + λR(w) with all that is known of it; :func:`make_problem` makes one.
+    """An objective f(w) = s L(A w) + λR(w) with its data; :func:`make_problem` makes one.
 
     Parameters
     ----------
@@ -180,14 +180,13 @@ class Problem(Objective):
 
     @property
     def key(self) -> str:
-        """Hash everything that determines the optimum, and no text that only describes."""
+        """Hash everything that determines the optimum, without descriptive texts."""
         text = json.dumps(self.identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
     def lasting(self) -> bool:
-        """Return whether the key will mean this problem in another process too: loss and penalty have
-        sources."""
+        """Return whether the key is valid in other processes: it is if loss and penalty have sources."""
         kinds = type(self.loss.declared), self.loss.formula, type(self.penalty)
         return all(source_digest(kind) is not None for kind in kinds)
 
@@ -262,8 +261,8 @@ class Problem(Objective):
         return other
 
     def in_variables(self, design: Design, penalty: Penalty) -> Problem:
-        """Return a copy of the problem in other variables, in which ``design`` computes the same scores, and
-        ``penalty`` the same penalty. What rounding makes of a violation is taken over from this problem."""
+        """Return a copy of the problem in other variables. ``design`` computes the same scores in them, and
+        ``penalty`` the same penalty. The rounding error of a violation is that of this problem."""
         other, here = copy.copy(self), self._at_zero
         other.design, other.penalty, other.start = design, penalty.over(design.n_outputs), None
         other.factors, other.free = None, np.zeros(0, dtype=np.int64)
@@ -272,8 +271,8 @@ class Problem(Objective):
         return other
 
     def tiny(self) -> Problem:
-        """Make a problem of the first few instances, with the same data types: enough to compile every
-        kernel, while a solver that finds nothing to do would end before it needs them."""
+        """Make a problem of the first few instances, with the same data types. It is just large enough for a
+        solver to call all its kernels before it converges."""
         loss, rows = self.loss.first(TINY_INSTANCES, int(self.design.edges[1]))
         design = self.design.head(rows)
         same = {"start": self.start, "factors": self.factors, "intercept": self.intercept}
@@ -302,11 +301,10 @@ class Problem(Objective):
         return self._at_zero.violation
 
     def aim(self, tol: float) -> float:
-        """Return the violation that counts as none: ``tol`` times that at w = 0, or its rounding error.
+        """Return the violation that counts as zero: ``tol`` times that at w = 0, or its rounding error if
+        that is larger.
 
-        The larger of the two counts.
-
-        The rounding error is larger near λ_max, where the violation at w = 0 is next to nothing.
+        The rounding error is larger near λ_max, where the violation at w = 0 is almost zero.
         """
         return max(tol * self._at_zero.violation, self.noise)
 
@@ -409,7 +407,7 @@ class Problem(Objective):
 
 
 class _Zero(NamedTuple):
-    """Facts at the null point: the violation, how much of it rounding may make, and λ_max."""
+    """Quantities at the null point: the violation, its rounding error, and λ_max."""
 
     violation: float
     noise: float

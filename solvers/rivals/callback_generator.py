@@ -16,7 +16,7 @@ CANCEL = object()
 
 
 class Cancelled(BaseException):
-    """Unwinds a program whose generator was closed; no program catches it by mistake."""
+    """The exception that unwinds a program whose generator was closed; no program catches it by mistake."""
 
 
 def callback_generator(

@@ -1,7 +1,7 @@
 """The main function of an external program's process, which :mod:`.process` starts.
 
-It reads frames from its standard input and writes them to what was its standard output, which programs are
-kept from. It ends with the process that has started it.
+It reads frames from its standard input and writes them to its standard output, while output of programs is
+discarded. It ends with the process that has started it.
 """
 
 from __future__ import annotations

@@ -45,9 +45,11 @@ BEFORE_FEATURES, BEFORE_NAMES = 12, 24 + 256 * 8
 
 @dataclass(frozen=True)
 class CRFsuite(ExternalSolver):
-    """L-BFGS, which is OWL-QN where there is ‖w‖₁, stochastic gradients with a ridge, and three algorithms
-    without a penalty that minimize errors, not f: averaged perceptron, passive aggressive (PA-I) and AROW.
-    It shows no weights on the way, and starts from zero."""
+    """CRFsuite's five training algorithms, which show no intermediate weights and start from zero.
+
+    They are L-BFGS, which is OWL-QN with ‖w‖₁, and stochastic gradients with a ridge. Without a penalty,
+    averaged perceptron, passive aggressive (PA-I) and AROW minimize errors, not f.
+    """
 
     id = "crfsuite"
     name = "CRFsuite"
@@ -161,7 +163,7 @@ def has_ends(task: Task) -> bool:
 
 
 def weights(file: IO[bytes], task: Task) -> np.ndarray:
-    """Return the weights in a model's file in our order: it keeps all digits of those that are not zero."""
+    """Return the weights in a model's file, in our order; all digits of non-zero ones are kept."""
     file.seek(0)
     model = file.read()
     head = np.frombuffer(model, "<u4", 12).tolist()

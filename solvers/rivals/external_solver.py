@@ -34,8 +34,11 @@ LEAST_GAP = 1e-13
 
 
 class IterateReporter:
-    """Callback to which a program reports its iterates, in its process. Their seconds are those since the one
-    before was requested, or between ``begin`` and ``end`` if the program calls them."""
+    """Callback to which a program reports its iterates, in its process.
+
+    Their seconds are those since the one before was requested. A program that also reads data or stores a
+    model sets the clocks to the work alone by ``begin`` and ``end``, as ``crfsuite`` does.
+    """
 
     def __init__(self, answers: IO[bytes], orders: SimpleQueue[Frame]) -> None:
         self._answers, self._orders = answers, orders
@@ -51,7 +54,7 @@ class IterateReporter:
         self.begin()
 
     def begin(self) -> None:
-        """Start the clocks anew: the seconds since the last iterate went into what is made once."""
+        """Restart the clocks: the seconds since the last iterate belong to what is made once."""
         self._cpu, self._wall = time.process_time(), time.perf_counter()
         self._spent: dict[str, float] | None = None
 
@@ -136,7 +139,7 @@ class Task:
 
     @lazy
     def X(self) -> np.ndarray | sp.csr_matrix:
-        """Return X, dense where that is no waste. A matrix, not an array: older programs ask for that."""
+        """Return X as a matrix, which older programs ask for; dense if that wastes no memory."""
         values = self.values if self.values.size else np.ones(self.features.size)
         shape = self.n_rows, self.n_features
         narrow = self.starts.astype(np.int32) if self.starts[-1] < 2**31 else self.starts
@@ -155,8 +158,8 @@ class Task:
 
     @property
     def C(self) -> float:
-        """Return the weight of Σ_i L_i where the penalty has strength a + b = 1: f is (a + b) times that
-        objective. It is inf without a penalty."""
+        """Return the weight of Σ_i L_i for a penalty of strength a + b = 1; inf without a penalty. f is (a +
+        b) times that objective."""
         return self.scale / self.strength if self.strength else math.inf
 
     @property
@@ -217,7 +220,7 @@ class ExternalSolver(Solver):
         return order | {f.name: getattr(task, f.name) for f in fields(task)}
 
     def load(self, task: Task) -> None:
-        """Make X, and import what the program needs: off the clock, like our rows."""
+        """Make X, and import the program's modules, off the clock."""
         task.X  # noqa: B018 (kept there)
         for module in self.modules:
             import_module(module)

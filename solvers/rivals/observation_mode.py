@@ -22,7 +22,7 @@ GROWTH = 1.5
 
 
 def growing_lengths() -> Iterator[int]:
-    """Yield numbers of iterations of runs anew: 1, 2, 3, 5, 8, each half as large again as the one before."""
+    """Yield the numbers of iterations of runs anew: 1, 2, 3, 5, 8, ..., growing by half."""
     n = 1
     while True:
         yield n

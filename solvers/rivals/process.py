@@ -1,7 +1,7 @@
-"""Processes of external programs, and the protocol that they are driven by.
+"""Processes of external programs, and the protocol that drives them.
 
-A process that has ended its work is kept for the next one: it has imported, and compiled, what that needs.
-The two speak in frames over pipes: a line of JSON, then the bytes of the arrays that it announces.
+A process that has finished is kept for the next task: it has already imported and compiled what that needs.
+Messages are frames over pipes: a line of JSON, then the bytes of the arrays that it announces.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Frame = dict[str, Any]
 
 
 class ProgramFailed(Exception):
-    """A program has failed, or its process has ended: the message says how."""
+    """The error that a program has failed, or its process has ended; the message says how."""
 
 
 class ReportedIterate(NamedTuple):
@@ -110,7 +110,7 @@ class Process:
         self._frames.put(None)
 
     def send(self, **frame: Any) -> None:
-        """Send a frame; a process that is gone is noticed by whoever waits for its answer."""
+        """Send a frame; if the process is gone, waiting for its answer reports that."""
         with suppress(OSError):
             write(self._orders, **frame)
 
@@ -154,7 +154,7 @@ class Process:
         return False
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         for process in self._seen[1:]:
             with suppress(psutil.Error):
                 process.kill()

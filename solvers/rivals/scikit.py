@@ -53,7 +53,7 @@ SAG_KEYWORDS = (
 
 
 class ScikitLearn(ExternalSolver):
-    """Base: where the modules are, and the refusal of labels that scikit-learn would not take as given."""
+    """Base of scikit-learn's solvers: their modules, and the refusal of labels that it would recode."""
 
     program = "scikit-learn"
     modules = ("sklearn.linear_model", "sklearn.svm")
@@ -71,7 +71,7 @@ class ScikitLearn(ExternalSolver):
 
 
 def by_class(task: Task) -> np.ndarray | None:
-    """Return where to start as scikit-learn keeps weights: a row a class; None for zero."""
+    """Return the starting weights in scikit-learn's order, a row per class; None for zero."""
     return task.w0.reshape(task.n_features, -1).T.copy() if task.w0.size else None
 
 
@@ -134,7 +134,7 @@ class ScikitLBFGS(ScikitSmooth):
 
 
 class IterationCallback:
-    """A callback of scikit-learn's that tells the weights after each iteration."""
+    """A callback of scikit-learn's that reports the weights after each iteration."""
 
     def __init__(self, report: IterateReporter) -> None:
         self._report, self.iterations = report, 0
@@ -193,7 +193,7 @@ class ScikitNewtonCholesky(ScikitSmooth):
 
 @dataclass(frozen=True)
 class ScikitSAGA(ScikitLearn):
-    """SAGA. A restart for each epoch goes on with the table of gradients, as ``sag_solver`` returns it;
+    """SAGA. A restart for each epoch continues with the table of gradients that ``sag_solver`` returns;
     ``LogisticRegression`` itself would drop it."""
 
     id = "sklearn-saga"
@@ -297,7 +297,7 @@ class ScikitLinearSVC(ScikitLearn):
 
 @dataclass(frozen=True)
 class ScikitSGD(ScikitLearn):
-    """Stochastic gradients, an epoch at a time: ``partial_fit`` goes on with the steps of the one before."""
+    """Stochastic gradients, an epoch at a time: ``partial_fit`` continues the schedule of steps."""
 
     id = "sklearn-sgd"
     name = "scikit-learn SGD"

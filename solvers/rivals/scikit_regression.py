@@ -3,6 +3,9 @@
 scikit-learn minimizes (1/n) Σ_i L_i + α(ρR(w) + ½(1 - ρ)‖w‖²), R the norm ‖w‖₁ or Σ_j ‖W_j‖₂ of several
 targets. The strengths of R and ½‖w‖² are a and b in our f, and s is that of the sum or the mean. Our f is s n
 times theirs with α = (a + b)/(s n) and ρ = a/(a + b).
+
+Left out: ``HuberRegressor`` also estimates a scale, so that its threshold is not δ. liblinear's own SVR ends
+after 300 passes, far from the optimum; ``sklearn-linear-svc`` has the same algorithm without that limit.
 """
 
 from __future__ import annotations
@@ -31,8 +34,8 @@ LEAST_HIGHS_TOL, HIGHS_TOL_FACTOR = 1e-10, 0.1
 
 
 class ScikitCoordinateDescent(ExternalSolver):
-    """Base of ``enet_path`` at one λ: cyclic coordinate descent with gap-safe screening. It screens where it
-    computes a duality gap, also after its last pass: only a run anew does what a longer run would do."""
+    """Base of ``enet_path`` at one λ: cyclic coordinate descent with gap-safe screening. It screens whenever
+    it computes a duality gap, also after its last pass. So only a run anew repeats what a longer run does."""
 
     program = "scikit-learn"
     modules = ("sklearn.linear_model",)

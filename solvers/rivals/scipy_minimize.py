@@ -28,8 +28,8 @@ from .observation_mode import CALLBACK, NO_LIMIT
 class SciPyMinimize(Solver):
     """Base of the methods of ``scipy.optimize.minimize``, from the weights of a start.
 
-    A method's own tests of convergence are switched off where they can be: it ends where the violation is at
-    most ``tol`` times that at w = 0, or where it cannot go on.
+    A method's own tests of convergence are switched off if possible. It ends once the violation is at most
+    ``tol`` times that at w = 0, or if it cannot continue.
     """
 
     tol: float
@@ -132,8 +132,8 @@ class SciPyLBFGSB(SciPyMinimize):
 
 @dataclass(frozen=True)
 class SciPyNewtonCG(SciPyMinimize):
-    """Newton's method, each direction by conjugate gradients; products with the Hessian are differences of
-    two gradients, SciPy's own way where it is given no Hessian."""
+    """Newton's method, each direction by conjugate gradients. Products with the Hessian are differences of
+    two gradients, SciPy's default without a Hessian."""
 
     id = "scipy-newton-cg"
     name = "SciPy Newton-CG"

@@ -1,8 +1,10 @@
-"""Wapiti's training algorithms for linear chains, by the program that the environment names.
+"""Wapiti's training algorithms for linear chains, by the program that ``SOLVERSCOPE_WAPITI`` names: another
+wapiti scans web pages.
 
 Wapiti minimizes Σ_i L_i + ρ₁‖w‖₁ + ½ρ₂‖w‖²: our f is s times that with ρ₁ = a/s and ρ₂ = b/s. The strengths
 of ‖w‖₁ and ½‖w‖² are a and b, and s is that of the sum or the mean. Its features are our weights one to one:
-an observation is there or not, so that X must be a matrix of ones.
+an observation is there or not, so that X must be a matrix of ones. Reading data, listing features and writing
+models are off the clock.
 """
 
 from __future__ import annotations
@@ -40,9 +42,8 @@ PAIR_OBSERVATION = "b"
 
 @dataclass(frozen=True)
 class Wapiti(ExternalSolver):
-    """L-BFGS, which is OWL-QN where there is ‖w‖₁, and blockwise coordinate descent. It shows no weights on
-    the way, and starts from zero. Its L-BFGS ends by itself where the length of the gradient is 1e-5 of that
-    of w."""
+    """L-BFGS, which is OWL-QN with ‖w‖₁, and blockwise coordinate descent. It shows no intermediate weights,
+    and starts from zero. Its L-BFGS ends by itself once the length of the gradient is 1e-5 of that of w."""
 
     id = "wapiti"
     name = "Wapiti"
@@ -96,8 +97,8 @@ class Wapiti(ExternalSolver):
         raise AssertionError
 
     def settings(self, task: Task) -> list[str]:
-        """Return what is on its command line next to the number of iterations; nothing but that and its
-        own tolerance of the gradient ends it."""
+        """Return the options of the command line, but for the number of iterations. They leave only that
+        number, and Wapiti's own tolerance of the gradient, to end it."""
         rho1, rho2 = task.l1 / task.scale, task.ridge / task.scale
         given = {"algo": self.algorithm, "rho1": rho1, "rho2": rho2, "histsz": self.memory, "stopeps": 0.0}
         return [word for name, value in given.items() for word in (f"--{name}", str(value))]
@@ -148,7 +149,7 @@ def cpu_of(pid: int) -> float:
 
 
 def weights(file: TextIO, task: Task) -> np.ndarray:
-    """Return the weights in a model's file in our order: it has all digits of those that are not zero."""
+    """Return the weights in a model's file, in our order; it has all digits of non-zero ones."""
 
     def names() -> list[str]:
         head = next(line for line in file if line.startswith("#qrk#"))

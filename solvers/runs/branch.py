@@ -140,7 +140,7 @@ def origin_of(trace: Trace, iteration: int) -> Origin:
 
 
 def _parsed(about: Mapping[str, Any] | None) -> Origin | None:
-    """Return the origin that was described so."""
+    """Return the origin of a description."""
     if about is None:
         return None
     try:

@@ -45,7 +45,7 @@ def failure(error: BaseException) -> Ending:
 
 
 def with_messages(ending: Ending, *more: str | None) -> Ending:
-    """Return an ending that says this as well, as far as it is anything."""
+    """Return an ending with further messages; empty ones are ignored."""
     return replace(ending, message="; ".join(filter(None, [ending.message, *more])))
 
 
@@ -62,7 +62,7 @@ def missing_violation(tol: float | None, problem: Problem, solver: Solver, trace
 
 
 def describe_bound(gap: float | None, objective: float) -> str:
-    """Describe by how much f is above the minimum at most, as far as that is proved."""
+    """Describe the proved bound of f - f* in a clause."""
     if gap is None:
         return "no bound of f - f* is known"
     share = f" ({100.0 * gap / abs(objective):.2g} %)" if gap and objective else ""
@@ -70,8 +70,8 @@ def describe_bound(gap: float | None, objective: float) -> str:
 
 
 def disputed(ending: Ending, false: Sequence[str]) -> Ending:
-    """Return the ending of a run whose solver said something that is ``false``: no other word for its end
-    can be believed."""
+    """Return the ending of a run whose solver made a ``false`` claim: its other claims cannot be believed
+    either."""
     if not false:
         return ending
     return with_messages(

@@ -46,7 +46,7 @@ class LamChanges:
         self._queue.append((lam, limits))
 
     def take_newest(self) -> tuple[float, LimitsAt]:
-        """Empty the queue, which is not empty, and return its newest λ: only that counts."""
+        """Empty the queue, which is not empty, and return its newest λ."""
         newest = self._queue.popleft()
         while self._queue:
             newest = self._queue.popleft()

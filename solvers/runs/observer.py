@@ -1,4 +1,4 @@
-"""The newest iterate of a run as it is, not as its solver says: scores computed from its weights."""
+"""Measurements of the newest iterate of a run, from its weights alone, independent of the solver's claims."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ OPTIMALITY_SHARE = 0.03
 
 
 class Observer:
-    """Measures the newest iterate of a run: nothing that it computes reaches the solver, its clock or its
-    passes.
+    """An observer of the newest iterate of a run, whose computations do not reach the solver, its clock or
+    its passes.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Observer:
     budget : CpuBudget
         CPU seconds for violations and gaps.
     drift : Drift
-        How far the solver's scores of the newest iterate may be from those of its weights.
+        A bound of the difference of the solver's scores of the newest iterate from those of its weights.
     """
 
     def __init__(self, problem: Problem, pulse: Callable[[], None]) -> None:

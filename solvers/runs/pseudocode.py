@@ -86,7 +86,7 @@ class Step:
 
     @property
     def fields(self) -> list[str]:
-        """List the fields of the record that it says."""
+        """List the fields of the record in its report."""
         return PLACE.findall(self.says)
 
     def matches(self, values: Values, before: Values) -> bool:

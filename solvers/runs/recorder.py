@@ -24,8 +24,10 @@ MOST_METRICS = 2_000
 
 
 class Recorder:
-    """Writes iterates to a trace, with what their solver does not know: seconds, passes, and now and then the
-    violation or gap and the test metric, which are measured off the clock.
+    """A recorder of iterates in a trace, which adds the values that their solver does not know.
+
+    These are seconds and passes and, from time to time and off the clock, the violation or gap and the test
+    metric.
 
     Attributes
     ----------

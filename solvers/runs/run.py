@@ -163,8 +163,10 @@ class Run:
         self._pulse.interrupted = True
 
     def set_lam(self, lam: float, stopping: LimitsAt | None = None) -> None:
-        """Change λ from the next iterate on; callable from any thread. The solver starts anew from the
-        weights there, as one that takes over a branch does; iterations, epochs, passes and clocks go on.
+        """Change λ from the next iterate on; callable from any thread.
+
+        The solver restarts from the weights there, as in a branch; iterations, epochs, passes and clocks
+        continue.
 
         Parameters
         ----------

@@ -1,4 +1,23 @@
-"""The clock of a run: seconds of its solver, of compiling and of set-up."""
+"""The clock of a run: seconds of its solver, of compiling and of set-up.
+
+The clock counts the CPU seconds of the solver, first steps and Lipschitz constants included. BLAS stays on
+the calling thread. Not on the clock are arrays that are made once, and observations:
+
+=========================  ======================================  =======================================
+solver                     made once                               observed
+=========================  ======================================  =======================================
+all                        X by columns, labels, the start, λ_max  metrics, violation and bound at the end
+sgd-l1, fobos, ftrl        X by rows, search for η₀ (not ftrl)     objective, non-zeros, violation
+prox-qn with a head start                                          objective of the pass
+bcd-ls, bcd-cst            Σ x² of each feature
+fis                        Σ |x| of each row
+dual-cd                    X by rows                               objective, non-zeros, proved bound
+subgd, subbfgs, sublbfgs   X by rows, once a few instances tie
+=========================  ======================================  =======================================
+
+The start is the intercept while all else is zero, with gradient and violation there. A large sparse X with
+one output has only the columns needed. Violations are measured in at most 3 % of the time.
+"""
 
 from __future__ import annotations
 

@@ -16,9 +16,11 @@ MIN_RTOL = 4.0 * np.finfo(float).eps
 
 
 class Landing(NamedTuple):
-    """The minimum that an exact search finds: the ``step``, the target ``segment`` between two breakpoints
-    that it lies in or ends, and how many breakpoints were ``visited``. The first segment begins at 0, the
-    last one ends at inf."""
+    """The minimum that an exact search finds.
+
+    It has the ``step``, the target ``segment`` between two breakpoints that contains or ends at it, and the
+    number of breakpoints ``visited``. The first segment begins at 0, the last one ends at inf.
+    """
 
     step: float
     segment: tuple[float, float]

@@ -40,20 +40,10 @@ RUN_KINDS = {name: INFO_KINDS[name] for name in ("label", "solver", "params", "f
 ITERATE_KINDS = {
     name: {int: COUNT, float: NUMBER, str: TEXT, tuple: WORDS}[f.type] for name, f in FIELDS.items()
 }
-#: Errors of a file of arrays that holds something else, or was forged.
-_ARRAY_FILE_ERRORS = (
-    *(
-        LookupError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        MemoryError,
-        RuntimeError,
-    ),
-    *(struct.error, zipfile.BadZipFile, zlib.error),
-)
+#: Errors of bytes that hold something else than arrays, or were forged.
+MALFORMED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError)
+#: Those of a file of arrays.
+_ARRAY_FILE_ERRORS = (*MALFORMED, EOFError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 
 
 def read(path: str | Path) -> list[Trace]:

@@ -26,8 +26,8 @@ class InvalidRecord(ValueError):
 
 
 class FieldKind(NamedTuple):
-    """The kind of a field's values: ``take`` returns a value, its texts :func:`printable`, and raises
-    ValueError or TypeError for any other; ``words`` says what it takes."""
+    """The kind of a field's values. ``take`` converts a value, or raises ValueError or TypeError; texts are
+    made :func:`printable`. ``words`` describes the allowed values."""
 
     words: str
     take: Callable[[Any], Any]
@@ -64,8 +64,8 @@ def _kind(
     fits: Callable[[Any], object] = lambda value: True,
     take: Callable[[Any], Any] = lambda value: value,
 ) -> FieldKind:
-    """Return the kind of the values of these very types (true is no number) that ``fits`` tells, each made
-    into what ``take`` returns."""
+    """Return the kind of values of exactly these types that ``fits`` accepts, converted by ``take``; bool is
+    no number."""
 
     def taken(value: Any) -> Any:
         if type(value) not in types or not fits(value):
@@ -134,7 +134,7 @@ LAM_CHANGE_KINDS = {
 
 
 def checked(record: Any, kinds: Mapping[str, FieldKind], required: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a record whose fields are of their kinds, those that are not listed simple values. Raises
+    """Return a record after checking its fields; unlisted ones must be simple values. Raises
     :class:`InvalidRecord`."""
     if not isinstance(record, dict):
         raise InvalidRecord("is no record")

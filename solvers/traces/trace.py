@@ -138,8 +138,8 @@ class Trace:
 
     @property
     def problem(self) -> Problem | None:
-        """Return the problem of the run, while another object holds it: a trace keeps no data in memory, and
-        one from a file has never had any."""
+        """Return the problem of the run if another object still holds it, else None. A trace keeps no data in
+        memory, and one from a file never had any."""
         return self._problem()
 
     @problem.setter
@@ -161,7 +161,7 @@ class Trace:
         self.change(lambda info: replace(info, **changes))
 
     def change(self, how: Callable[[RunInfo], RunInfo]) -> None:
-        """Replace ``info`` by ``how(info)``; no other change comes in between."""
+        """Replace ``info`` by ``how(info)`` atomically."""
         with self._lock:
             self.info = how(self.info)
 
@@ -184,7 +184,7 @@ class Trace:
         self._pending = None
 
     def restart(self) -> None:
-        """Drop all rows, result and message: the run begins anew, or is about to be written again."""
+        """Drop all rows, result and message, before the run begins or is written again."""
         with self._lock:
             self._generation += 1
             self._columns, self._pending, self.cadence = _Columns(64), None, 1
@@ -350,7 +350,7 @@ def _told(run: Trace, place: int) -> pd.DataFrame:
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as JSON knows it: Python numbers, null for what is unknown or not finite, lists."""
+    """Return a record with JSON's types: Python numbers, lists, and None for unknown or non-finite values."""
     out: dict[str, Any] = {}
     for name, value in record.items():
         field = FIELDS.get(name)
@@ -447,8 +447,8 @@ _FILE_WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON lines of runs, in the contract's order: before the first run of each problem the line of
-    that problem, with f* where it is known."""
+    """Yield the JSON lines of runs, in the contract's order. Before the first run of each problem come the
+    lines of the problem and, if known, of its f*."""
     before = None
     for trace in traces:
         about = trace.info.problem, _reference(trace.info)
@@ -470,11 +470,8 @@ def _reference(info: RunInfo) -> Mapping[str, Any] | None:
 
 
 def run_line(trace: Trace) -> dict[str, Any]:
-    """Return the line that opens a run.
-
-    That of a branch says where it comes ``from``. If λ was changed during the run, the line has the ``lams``,
-    each with the iteration from which it holds.
-    """
+    """Return the line that opens a run. A branch has its origin in ``from``. If λ was changed during the run,
+    ``lams`` has each λ with its first iteration."""
     record = trace.info.record()
     said = ("label", "solver", "params", "from", "lams")
     return {"type": "run", **{name: record[name] for name in said if name in record}}

@@ -100,7 +100,7 @@ class ShrinkingPolicy:
         return self.last_violation / self.n_instances if self.enabled else np.inf
 
     def epoch_is_over(self, violation: float, *, whole: bool, stuck: bool = False) -> bool:
-        """Return whether all weights are to come back: violations on a part of the weights are at most the
+        """Return whether all weights come back. They do if violations on the working set are at most the
         target, or no step decreases f there (``stuck``)."""
         return self.reactivates and not whole and (stuck or violation <= self.schedule.target)
 

@@ -57,7 +57,8 @@ class Zhong(Rule):
 
 @dataclass(frozen=True)
 class NoReturn(Zhong):
-    """Zhong's test without looking back: what has left is never screened again, to see what that is for."""
+    """Zhong's test without reactivation: weights that have left are never screened again, to show its
+    effect."""
 
     id = "no-return"
     name = "Without return"

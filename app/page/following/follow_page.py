@@ -36,8 +36,8 @@ HELD = 3
 
 
 class FollowPage:
-    """The page of a lesson. All who follow share one, in which cursor, axes and tab are the teacher's; who
-    looks around ``alone`` has one with a cursor and tabs of their own, on the same runs."""
+    """The page of a lesson's followers. All followers share one, with the teacher's cursor, axes and tab. A
+    follower who explores ``alone`` has one with a cursor and tabs of their own, on the same runs."""
 
     def __init__(self, lesson: Lesson, *, alone: bool = False) -> None:
         self.lesson, self.alone = lesson, alone
@@ -85,7 +85,7 @@ class FollowPage:
         return frame("Lesson · Solverscope", header, [], [main, foot], 0)
 
     def update(self) -> None:
-        """Show the problem of the teacher's page, and the tab that is open there."""
+        """Show the problem of the teacher's page, and its open tab."""
         teacher = self.teacher
         if self.lesson.over or teacher.session.closed:
             self.session.over = True
@@ -119,7 +119,8 @@ class FollowPage:
         return not info_of(self.teacher.problem.setting.data).paths
 
     def _ways(self) -> str:
-        """Return links from here: to look around, back, and to a page of one's own with these settings."""
+        """Return links to a page for exploring alone, back to the lesson, and to an independent page with
+        these settings."""
         code = self.lesson.code
         arguments = {TEACH_ARGUMENT: code} if self.alone else {TEACH_ARGUMENT: code, ALONE_ARGUMENT: "1"}
         here = f"?{urlencode(arguments)}"
@@ -131,7 +132,7 @@ class FollowPage:
         return " ".join(links)
 
     def _show_tab(self) -> None:
-        """Show the teacher's tab, or the own one of who looks around."""
+        """Show the teacher's tab, or the follower's own if they explore alone."""
         chosen = self.tab_bar.chosen if self.alone else self.teacher.tab_bar.chosen
         kind = TABS[chosen]
         shown = not issubclass(kind, OWN)
@@ -151,5 +152,5 @@ class FollowPage:
                 self.tab_column.pop(0)  # the one that came first
 
     def close(self) -> None:
-        """End it; the lesson goes on."""
+        """Close this page; the lesson continues."""
         self.session.close()

@@ -11,11 +11,11 @@ from solverscope.app.runs.displayed_run import DisplayedRun
 
 
 class FollowingSession(Session):
-    """Follows another session. What is drawn, and computed for that, is its own; runs are those of the
-    ``leader``, and to end it harms nothing.
+    """A session that draws the runs of another session, its ``leader``; closing it does not affect the
+    leader.
 
-    As long as it ``follows``, the cursor and which runs are hidden are the leader's too. If it ``steers``, it
-    may change both there, and the runs: a second window of one visitor, but no visitor of a lesson.
+    While it ``follows``, cursor and hidden runs are the leader's. With ``steers`` it may change both there,
+    and the runs: this is for a second window of the same visitor, not for followers of a lesson.
     """
 
     def __init__(self, leader: Session, *, steers: bool = True, follows: bool = True) -> None:
@@ -35,7 +35,7 @@ class FollowingSession(Session):
 
     @property
     def at_rest(self) -> bool:
-        """Return whether there is nothing to follow, so that no tick is needed."""
+        """Return whether the leader has nothing new, so that no tick is needed."""
         return self.over
 
     def tick(self) -> None:
@@ -58,7 +58,7 @@ class FollowingSession(Session):
             self.cursor.keep(run=lead.run, iteration=lead.iteration, follow=lead.follow)
 
     def _moved(self, *events: param.parameterized.Event) -> None:
-        """Ask the leader's page, which alone may change what it shows, to follow a visitor's move."""
+        """Request a visitor's move from the leader's page, which alone may change its state."""
         own, lead = self.cursor, self.leader.cursor
         if own.keeping_up or not self.steers:
             return

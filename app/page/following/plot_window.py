@@ -51,7 +51,7 @@ class PlotWindow:
         return frame(f"{self.plot.title} · Solverscope", header, [], [main, foot], 0)
 
     def close(self) -> None:
-        """End it; the page that it follows goes on."""
+        """Close this window; the page that it follows continues."""
         self.session.close()
 
 
@@ -63,7 +63,7 @@ def _drawing(leader: Session, name: str) -> View:
 
 
 def again(view: View, session: Session) -> View:
-    """Return another view of the kind, set as this one is."""
+    """Return another view of the same kind with the same settings."""
     if isinstance(view, ProblemView):
         return type(view)((), session.cursor, problem=view.problem)
     made = type(view)((), session.cursor)

@@ -1,4 +1,4 @@
-"""The poll of a lesson: the question of the teacher's story, for those who follow."""
+"""The poll of a lesson: the question of the teacher's story, shown to followers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Poll(Component):
     """The question on a page that follows. A watcher of the session.
 
     A browser gives each answer a random number, and finds it among the ``receipts`` once the answer is
-    counted. All who follow see these: they do not say who answered, or what.
+    counted. All followers see the receipts, which reveal neither author nor answer.
     """
 
     state = param.Dict(default={}, doc="question, choices and, after the runs, what it was; empty for none")
@@ -34,7 +34,7 @@ class Poll(Component):
         self._receipts: deque[int] = deque(maxlen=MAX_RECEIPTS)
 
     def update(self) -> None:
-        """Show the current question, and which answers were counted."""
+        """Show the current question, and the receipts of counted answers."""
         self.state = self._prediction.poll
         self.receipts = list(self._receipts)
 

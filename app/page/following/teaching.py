@@ -21,8 +21,7 @@ BEHIND_PROXY = "Only those can open it whom the proxy before this server lets in
 
 
 class Teaching(Component):
-    """Begins a lesson on ``page`` when it is asked for, and ends it with the page or before. A watcher of the
-    session."""
+    """The start of a lesson on ``page``, which ends with the page or before. A watcher of the session."""
 
     code = param.String(default="", doc="the code of the lesson; empty while there is none")
     address = param.String(default="", doc="what is added to the page's own address")
@@ -54,7 +53,7 @@ class Teaching(Component):
                 self.param.update(code="", address="", followers=0)
 
     def update(self) -> None:
-        """Count followers, and their answers."""
+        """Update the counts of followers and of their answers."""
         self.followers = 0 if self.lesson is None else self.lesson.followers
         self.counts = self._page.prediction.counts
 

@@ -32,7 +32,7 @@ def parse(text: str) -> tuple[Condition, ...]:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Declares the field that conditions are written into."""
+    """The declaration of the field for conditions."""
 
     name: str = "condition"
     title: str = "condition"

@@ -116,7 +116,7 @@ class FieldForm(Component):
         self.enter(data.get("name"), data.get("value"))
 
     def enter(self, name: Any, value: Any) -> None:
-        """Put a value into a field, as a visitor would; fields that are not there are passed over."""
+        """Put a value into a field, as a visitor would; missing fields are ignored."""
         if name not in self._declared:
             return
         self._entered.put(self._declared[name], value)

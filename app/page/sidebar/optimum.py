@@ -21,7 +21,7 @@ from solverscope.solvers.traces.segments import update_f_stars
 
 
 class _Sought(NamedTuple):
-    """Where a problem comes from: a run on it, and the λ that it had."""
+    """The source of a problem: a run on it, and its λ."""
 
     run: LiveRun
     lam: float | None
@@ -40,11 +40,10 @@ class _Sought(NamedTuple):
 
 
 class Optimum:
-    """Gives f* to the traces. ``view`` says what is known, with a button to find what is not.
+    """The f* of the traces; ``view`` shows the known ones, with a button to solve for the others.
 
-    Runs may have several problems, distinguished by their keys: f* is solved for one after the other. Of a
-    run whose λ was changed it is solved for where the run began and where it ended, and for the others on
-    demand.
+    Runs may have several problems, distinguished by their keys: f* is solved for one after the other. After
+    changes of λ these are the run's first and last problem, and the others on demand.
     """
 
     def __init__(self, session: Session) -> None:

@@ -32,10 +32,12 @@ MOST_FILES, QUOTA = 20, 4 * LIMITS.size
 
 
 class OwnData(Component):
-    """A place for a file, in the sidebar. It comes in pieces (``assets/own_data.js``), goes into a folder of
-    this visitor, and is loaded as any data set is; ``take(id, options)`` gets the id of a file that is good,
-    and what it turned out to be. Nothing that is there is lost to a file that is not. A watcher of the
-    session."""
+    """The drop area for files in the sidebar. A watcher of the session.
+
+    A file arrives in pieces (``assets/own_data.js``), is stored in a folder of this visitor, and is loaded as
+    any data set is. ``take(id, options)`` receives the id of a valid file and the options found. An invalid
+    file changes nothing.
+    """
 
     busy = param.Boolean(default=False, doc="whether a file is coming or being read")
     notice = param.String(default="", doc="what is done with the file")
@@ -77,7 +79,7 @@ class OwnData(Component):
                 self._give_up("")
 
     def _go_on(self, given: bytes | PoolWorker | None) -> None:
-        """Go on with the file, if there is one, by what it has waited for."""
+        """Continue with the pending file, if any."""
         if self._steps is None:
             return
         try:
@@ -89,10 +91,7 @@ class OwnData(Component):
             self._take_result(end.value)
 
     def _take_in(self, name: str, size: int) -> Generator[None, Any, Any]:
-        """Wait for all pieces of a file, which are written, and return its contents once they are read.
-
-        Raises ValueError, one sentence, if the file is invalid.
-        """
+        """Wait until all pieces of a file are written, and return its contents once they are read."""
         self._size, most = size, self.limits["size"]
         if not 0 < size <= most:
             what = "is empty" if size <= 0 else f"has more than {most:,} bytes"
@@ -158,17 +157,17 @@ class OwnData(Component):
         self._take(id, {"kind": data.kind} if "kind" in known else {})
 
     def update(self) -> None:
-        """Show how far the file has been read."""
+        """Show the progress of reading the file."""
         if self._reading is not None:
             self.notice = self._said
 
     def _give_up(self, error: str) -> None:
-        """Forget the file that is under way, and show why."""
+        """Forget the pending file, and show the reason."""
         self._forget()
         self.param.update(busy=False, notice="", error=error)
 
     def _forget(self) -> None:
-        """Stop what is under way, and forget that file."""
+        """Cancel pending work, and forget the file."""
         if self._steps is not None:
             with suppress(ValueError):  # the disk is full: what was not written is not wanted any more
                 self._steps.close()

@@ -33,10 +33,7 @@ NO_ANSWER = "the page does not answer: keep it open in a browser"
 
 
 class OwnLoops(Component):
-    """The folded lines below the solvers. A watcher of the session.
-
-    A loop gets the problem that is chosen when it connects, and keeps it.
-    """
+    """The folded lines below the solvers that connect loops. A watcher of the session."""
 
     token = param.String(default="", doc="what follows # in the address; empty until it is asked for")
     at = param.String(default="", doc="the address of this page for programs; empty if it is the browser's")
@@ -59,7 +56,7 @@ class OwnLoops(Component):
                 self.token = self._endpoint.token
 
     def update(self) -> None:
-        """Disconnect loops whose run is over, and show how many weights a loop has to have."""
+        """Disconnect loops whose run is over, and show the number of weights that a loop must have."""
         problem = self._page.problem.problem
         self.size = 0 if problem is None else problem.size
         for connection, run in list(self._connected.items()):
@@ -73,14 +70,14 @@ class OwnLoops(Component):
                     connection.close(stop=True)
 
     def close(self) -> None:
-        """Admit no loop from now on, and disconnect all: the page is closed."""
+        """Stop admitting loops, and disconnect all, after the page was closed."""
         if self._endpoint is not None:
             self._endpoint.close()
             self._endpoint = None
         self._disconnect_all()
 
     def _disconnect_all(self) -> None:
-        """Disconnect all loops, which go on unwatched."""
+        """Disconnect all loops, which continue unwatched."""
         for connection in list(self._connected):
             del self._connected[connection]
             connection.close(gone=PAGE_CLOSED)
@@ -88,8 +85,8 @@ class OwnLoops(Component):
     # the host of loops
 
     def admit(self) -> int:
-        """Return the number of weights of the problem that a loop gets now; raise ValueError, one sentence,
-        if it gets none."""
+        """Return the number of weights of the problem for a new loop; raise ValueError, one sentence, if
+        loops are refused now."""
         if self._page.problem.problem is None:
             raise ValueError(NO_PROBLEM)
         if sum(run.outside for run in self._session.runs) >= MAX_LOOPS:

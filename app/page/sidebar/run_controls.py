@@ -20,8 +20,8 @@ RUN_ICON, LOADING_ICON = "play_arrow", "hourglass_empty"
 
 
 class RunControls:
-    """The buttons. New runs are started when none is alive and nothing stands in the way. While data are
-    loaded they are all the same: the press may have been on its way when the buttons were disabled."""
+    """The buttons that control runs. New runs start if none is alive and there is no obstacle. A press while
+    data are loaded starts them, too: it may have been sent before the buttons were disabled."""
 
     def __init__(self, page: ControlledPage) -> None:
         self._page, self._session = page, page.session
@@ -51,7 +51,7 @@ class RunControls:
         self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
 
     def go(self, *, step: bool = False) -> None:
-        """Start, or go on; by a single iterate with ``step``."""
+        """Start or continue; by a single iterate with ``step``."""
         if self._session.state != "idle":
             self._then(self._session.step if step else self._session.resume)
         elif self._page.obstacle is None or self._page.problem.loading:
@@ -69,7 +69,7 @@ class RunControls:
         self._session.tick()
 
     def update(self) -> None:
-        """Enable the buttons that make sense now."""
+        """Enable the buttons that apply in the current state."""
         state, waits = self._session.state, self._session.pressed is not None
         cannot_start = state == "idle" and self._page.obstacle is not None
         self.run.disabled = state == "running" or cannot_start

@@ -19,7 +19,7 @@ from solverscope.solvers import PENALTIES, SOLVERS, parameters, preset_params
 
 @dataclass
 class Entry:
-    """One line of the list."""
+    """One solver of the list."""
 
     id: str
     label: str
@@ -31,12 +31,12 @@ class Entry:
 
     @property
     def setting(self) -> Entrant:
-        """Return what would run."""
+        """Return the solver that would run, with label and hyper-parameters."""
         return Entrant(self.id, self.label, dict(self.entered.values), self.penalty)
 
 
 class SolverPanel(Component):
-    """Every registered solver once, and copies of it under other labels."""
+    """The list of solvers: each registered one, and copies under other labels."""
 
     entries = param.List(default=[], doc="one dictionary a line")
 
@@ -74,7 +74,8 @@ class SolverPanel(Component):
             self._draw()
 
     def _offered(self) -> list[tuple[bool, str | None]]:
-        """Return what the problem may change of each entry: whether it is chosen, and why it cannot be."""
+        """Return the state of each entry that depends on the problem: whether it is chosen, and why it cannot
+        be."""
         return [(entry.chosen, self._reason(entry)) for entry in self._list]
 
     @property

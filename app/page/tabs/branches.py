@@ -130,7 +130,7 @@ def _name(setting: Entrant) -> str:
 
 
 def _going_on(old: Experiment, limits: RunLimits, lam: float | None, chosen: Entrant | None) -> Experiment:
-    """Return the experiment of a branch: the old one at the λ there, with these limits and what goes on."""
+    """Return the experiment of a branch: the old one at its λ, with these limits and changes."""
     problem = old.problem if lam is None else replace(old.problem, lam=lam)
     entrants = old.entrants if chosen is None else (chosen,)
     return replace(old, problem=problem, limits=limits, entrants=entrants)

@@ -1,4 +1,5 @@
-"""The gallery of papers in the tab "Sweep": a figure or table fills the form, its verdicts stand below."""
+"""The gallery of papers in the tab "Sweep": a figure or table fills the form, its verdicts are listed
+below."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class PathPanel:
         return any(not worker.done.is_set() for worker in self.workers)
 
     def press(self) -> None:
-        """Start, or stop."""
+        """Start or stop the paths."""
         if self.alive:
             for worker in self.workers:
                 worker.stop()

@@ -33,7 +33,8 @@ Loaded = tuple[ArchivedRun, Trace]
 
 
 class BenchoptFile(OwnData):
-    """A place for results of benchopt, which are read and forgotten; ``take(traces)`` gets the curves."""
+    """The drop area for results of benchopt, which are read and not stored; ``take(traces)`` receives the
+    curves."""
 
     _esm, _stylesheets = OwnData._esm, OwnData._stylesheets
 
@@ -46,8 +47,8 @@ class BenchoptFile(OwnData):
 
 
 class RunsPanel:
-    """The list, and what is done with its lines. A watcher of the session. Visitors who may give files of
-    their own see results of benchopt above the list."""
+    """The list of past runs, and its actions. A watcher of the session. Visitors who may use files of their
+    own see results of benchopt above the list."""
 
     def __init__(self, page: HistoryPage) -> None:
         self._page, self._session = page, page.session
@@ -79,7 +80,7 @@ class RunsPanel:
 
     @property
     def settled(self) -> bool:
-        """Return whether the list is the newest, and all that was asked of the history has been answered."""
+        """Return whether the list is current, and all requests to the history have been answered."""
         return not self._waiting and self._version == self._history.version
 
     def update(self) -> None:
@@ -154,7 +155,7 @@ class RunsPanel:
         self._session.tick()
 
     def _pin(self, ids: Sequence[int], wanted: bool) -> None:
-        """Keep runs forever, or stop doing so; those of this page also stay when the next runs start."""
+        """Pin or unpin runs; pinned ones of this page also stay when the next runs start."""
         here = [run for run in self._session.runs if run.id in ids and not run.stays]
         for run in here:
             self._session.pin(run, wanted)
@@ -170,7 +171,7 @@ class RunsPanel:
         return [run for run in self._session.runs if isinstance(run, PastRun)]
 
     def _bring(self, ids: Sequence[int]) -> None:
-        """Show these runs together with the others."""
+        """Load these past runs, and show them next to the page's own."""
         shown = {run.id for run in self._past}
         wanted = [id for id in ids if id not in shown]
         if len(shown) + len(wanted) > MOST_SHOWN:

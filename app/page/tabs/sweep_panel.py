@@ -48,7 +48,7 @@ THIS_MACHINE = "this machine"
 
 
 class OpenCell(ExternalRun):
-    """A run of a sweep among the other runs of the page: drawn as it grows, and controlled by its sweep."""
+    """A run of a sweep among the other runs of the page: drawn live, and controlled by its sweep."""
 
     def __init__(self, watched: CellProgress, style: int, problem: Problem | None) -> None:
         label = f"{watched.cell.entrant.label} · {problem_name(watched.cell.problem)}"
@@ -64,13 +64,15 @@ class OpenCell(ExternalRun):
         return self._watched.word
 
     def forget(self) -> None:
-        """Leave it as it is: the sweep keeps it."""
+        """Do nothing: the sweep keeps the cell."""
 
 
 class SweepPanel:
-    """A sweep of this visitor, and the view of what it has found. A watcher of the session, with which it
-    ends. Where a sweep runs is chosen among what the page's rights name: a scheduler answers with pickles, so
-    whoever may name any may run anything here."""
+    """A sweep of this visitor, and the view of its results. A watcher of the session, with which it ends.
+
+    Its cluster is chosen from those that the page's rights name. A scheduler answers with pickles, so a
+    visitor who could name any could run any code here.
+    """
 
     def __init__(self, page: SweepPage) -> None:
         self._page, self._session, self._rights = page, page.session, page.rights
@@ -194,7 +196,7 @@ class SweepPanel:
 
     @property
     def _slots(self) -> int:
-        """Return the processes of a sweep on this machine: one core is left to the page."""
+        """Return the number of processes of a sweep on this machine: all cores but one, for the page."""
         return max(1, self._session.share.pool.slots - 1)
 
     def _take(self, text: str) -> None:
@@ -228,7 +230,8 @@ class SweepPanel:
     # what is shown
 
     def update(self) -> None:
-        """Report how far the sweep is, and draw it now and then. Nothing is done while the tab is hidden."""
+        """Show the progress of the sweep, and draw it from time to time; do nothing while the tab is
+        hidden."""
         if not self.view.visible:
             return
         alive = self.alive
@@ -273,7 +276,7 @@ class SweepPanel:
         return "<br>".join(said)
 
     def _answer(self) -> str:
-        """Return why the cell that was clicked on last could not be opened; empty if it was."""
+        """Return why the cell of the last click could not be opened, or ""."""
         if not self._clicked:
             return ""
         watched = self.sweep.cells[self._clicked]
@@ -300,7 +303,7 @@ class SweepPanel:
 
 
 def _so_far(watched: CellProgress) -> dict[str, Any]:
-    """Return the record of a run, also of one that is still at work."""
+    """Return the record of a run, which may be active."""
     if watched.record:
         return watched.record
     trace = watched.trace
@@ -365,7 +368,7 @@ def _lam_text(lam: float, relative: bool) -> str:
 
 
 def _data(recipe: Recipe) -> str:
-    """Name data, loss and penalty, as far as they are not the usual ones."""
+    """Name the data, and loss and penalty if they are not the defaults."""
     text = replace(recipe, data=named(recipe.data)).data_text
     usual = datasets.describe(recipe.data).penalty
     return text if recipe.penalty == usual else f"{text}, {recipe.penalty}"

@@ -23,7 +23,7 @@ STORY = "This story"
 
 
 def group_of(view: type[View]) -> str:
-    """Return the group that a view stands in if it has something to show."""
+    """Return the group of a view that has something to show."""
     return next((name for name, members in views.VIEW_GROUPS.items() if view in members), PLUGINS)
 
 
@@ -36,8 +36,7 @@ def used_by(story: Story) -> set[type[View]]:
 
 
 class TabLine(pmui.TabMenu):
-    """A line of tabs that passes over a click on one that it no longer has: it may have been on its way
-    while the page learned of other tabs."""
+    """A line of tabs that ignores clicks on removed tabs, which may arrive after the removal."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(
@@ -60,9 +59,8 @@ class TabLine(pmui.TabMenu):
 
 
 class TabBar(Viewer):
-    """Chooses a view by its id (``chosen``). Views that fit stand in their groups; the others stand under
-    *Not applicable*, each with the sentence that says what it needs. A story opens with its own views alone,
-    and *More* then adds the groups."""
+    """The choice of a view by its id (``chosen``). Views that fit are in their groups, the others under *Not
+    applicable*, each with its reason. A story opens with its own views alone, and *More* adds the groups."""
 
     chosen: str = param.String(default=views.Shrinking.id, doc="id of the view that is shown")
 
@@ -103,7 +101,7 @@ class TabBar(Viewer):
         self._show()
 
     def _arrange(self) -> bool:
-        """Put all views into groups; tell whether that changes them."""
+        """Assign all views to groups; return whether that changed any."""
         self._folded = self._folded and (not self._own or views.TABS[self.chosen] in self._own)
         groups: dict[str, list[type[View]]] = {STORY: self._own} if self._own else {}
         for view in views.TABS.values():

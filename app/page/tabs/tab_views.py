@@ -1,4 +1,4 @@
-"""The views on tabs, made when they are first looked at."""
+"""The views on tabs, made when they are first shown."""
 
 from __future__ import annotations
 

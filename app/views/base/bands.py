@@ -28,7 +28,7 @@ Columns = Mapping[str, np.ndarray]
 
 
 class Family(NamedTuple):
-    """What all of them are called, and the runs."""
+    """A family of runs, and its name."""
 
     label: str
     runs: list[Trace]
@@ -123,8 +123,8 @@ class Bands(Curves):
         shown: Callable[[Trace], object],
         **logarithmic: bool,
     ) -> None:
-        """Draw these families of the ``traces``; ``columns(trace)`` gives the curve of a run, which depends
-        on its rows and on what ``shown(trace)`` returns."""
+        """Draw these families of the ``traces``. ``columns(trace)`` returns the curve of a run, which depends
+        on its rows and on the result of ``shown(trace)``."""
         first = {runs[0]: runs for _, runs in wanted}
         labels = {runs[0]: f"{label}, median of {len(runs)}" for label, runs in wanted}
         for feed, trace in self.match(traces, labels):

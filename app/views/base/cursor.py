@@ -12,7 +12,7 @@ from solverscope.solvers import Trace
 
 
 class Cursor(param.Parameterized):
-    """(run, iteration); while ``follow`` is on it stays at the head of the run."""
+    """The cursor: a run and an iteration; while ``follow`` is on it stays at the newest iterate."""
 
     run: Trace | None = param.ClassSelector(class_=Trace, default=None, allow_None=True, doc="the chosen run")
     iteration: int = param.Integer(default=0, bounds=(0, None), doc="the chosen iteration")
@@ -24,7 +24,7 @@ class Cursor(param.Parameterized):
     chosen = False
 
     def reset(self) -> None:
-        """Follow the head of the first run that comes."""
+        """Follow the newest iterate of the first run to come."""
         self.chosen = False
         self.follow = True
 
@@ -37,13 +37,13 @@ class Cursor(param.Parameterized):
 
     @batch()
     def place(self, run: Trace, iteration: int) -> None:
-        """Put the cursor somewhere on purpose: it no longer follows the head."""
+        """Move the cursor and stop following."""
         self.chosen = True
         self.param.update(run=run, iteration=max(int(iteration), 0), follow=False)
 
     def keep_up(self, traces: Sequence[Trace]) -> None:
-        """Go to the first run, unless one was chosen that is still there (runs start in any order), and along
-        with its head while following."""
+        """Move to the first run, unless a chosen one is still there; while following, move to its newest
+        iterate. Runs may start in any order."""
         stays = self.chosen and self.run in traces
         run = self.run if stays else next(iter(traces), None)
         changes: dict[str, object] = {} if run is self.run else {"run": run}
@@ -61,9 +61,8 @@ class Cursor(param.Parameterized):
             self.keeping_up = False
 
     def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
-        """Return the index of the one nearest to the cursor among rows of its run, None if there is none. A
-        run that goes on may add rows and drop rows at any time: an index is one into the rows given, and no
-        others."""
+        """Return the index of the row nearest to the cursor among rows of its run; None if there are none.
+        The index is valid for these rows only: an active run may add and drop rows at any time."""
         iterations = rows["iteration"]
         if not len(iterations):
             return None

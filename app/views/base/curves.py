@@ -30,14 +30,14 @@ def draw_lines(
 
 @dataclass
 class Curve:
-    """One run in one plot."""
+    """The curve of one run in one plot."""
 
     feed: RecordFeed
     renderers: list[GlyphRenderer]
     faint: bool = False
 
     def fade(self, faint: bool) -> None:
-        """Draw it faintly, or as it was again."""
+        """Draw it faintly, or normally again."""
         if faint == self.faint:
             return
         self.faint, factor = faint, GHOST_ALPHA if faint else 1.0 / GHOST_ALPHA
@@ -49,11 +49,11 @@ class Curve:
 
 
 class Curves(dict[tuple[str, str, int], Curve]):
-    """Curves by colour, dash and how many of that look there are before. ``glyphs(source, color, dash)``
-    draws one, from a source with the columns "iteration" and ``names``.
+    """Curves of runs, by colour, dash, and number among those of the same look.
 
-    Curves of removed runs are emptied and kept for the next of their look: to add one to a figure takes the
-    browser much longer than to fill it.
+    ``glyphs(source, color, dash)`` draws one from a source with the columns "iteration" and ``names``. Curves
+    of removed runs are emptied and reused for the next of their look: adding one to a figure takes a browser
+    much longer than filling it.
     """
 
     def __init__(

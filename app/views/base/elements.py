@@ -1,8 +1,8 @@
 """Plots and tables of a view as HoloViews' elements: from the glyphs and sources of its Bokeh figures.
 
-A figure draws glyphs, each from a source. Most kinds of glyphs have an element of HoloViews that draws the
-same one: given the same columns and looks it is the same picture. What has none is refused, so that no plot
-lacks a part without a word. Names on an axis stand at the numbers where Bokeh puts them.
+A figure draws glyphs, each from a source. Most kinds of glyphs have an equivalent element of HoloViews, which
+draws the same picture from the same columns and styles. Others are refused, so that no part of a plot is lost
+silently. Names on an axis stand at the numbers of Bokeh's factors.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _names(ends: bm.Range) -> dict[str, float]:
 
 
 def _annotate(labels: Sequence[bm.Label], axes: Sequence[bm.Axis], plot: Any, element: hv.Element) -> None:
-    """Add labels, and further axes on the right, to what HoloViews has drawn: it has no elements for them."""
+    """Add labels, and further axes on the right, to a figure of HoloViews, which has no elements for them."""
     for kind, place, added in ((bm.Label, "center", labels), (bm.Axis, "right", axes)):
         if not any(isinstance(one, kind) for one in getattr(plot.state, place)):
             for annotation in added:
@@ -170,8 +170,8 @@ def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict
 def _covered(
     ends: bm.DataRange1d, made: Mapping[bm.Renderer, Sequence[hv.Element]], k: int, *, log: bool
 ) -> tuple[float, float] | None:
-    """Return from where to where a range goes on axis ``k``, if it covers nothing but curves and points; None
-    where HoloViews finds its own ends."""
+    """Return the ends of a range on axis ``k``, if it covers nothing but curves and points; None if HoloViews
+    finds the ends."""
     asked = [one for one in made if not isinstance(ends.renderers, list) or one in (ends.renderers or made)]
     elements = [element for one in asked for element in made[one] if not isinstance(element, UNBOUNDED)]
     if not elements or not all(type(element) in (hv.Curve, hv.Points) for element in elements):
@@ -187,7 +187,7 @@ def _covered(
 
 
 def _elements(drawn: bm.Renderer, names: Sequence[Mapping[str, float]]) -> Iterator[hv.Element]:
-    """Yield the elements of a drawn glyph, one for each look; yield none if it is empty."""
+    """Yield the elements of a drawn glyph, one for each look; none if it is empty."""
     if isinstance(drawn, bm.Span):
         if drawn.location is not None:
             line = hv.VLine if drawn.dimension == "height" else hv.HLine

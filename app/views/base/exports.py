@@ -19,7 +19,7 @@ Rows = Sequence[Sequence[Value]]
 
 
 class ShownTable(NamedTuple):
-    """A table that a view shows; ``note`` stands below it, or in its place where it has no lines."""
+    """A table that a view shows; ``note`` stands below it, or replaces an empty one."""
 
     title: str
     heads: Sequence[str]
@@ -37,8 +37,8 @@ LATEX = {
 
 
 def as_csv(heads: Sequence[str], rows: Rows) -> str:
-    """Return comma-separated values, numbers with all their digits, nothing where a value is not known, and
-    no text that a spreadsheet would compute."""
+    """Return comma-separated values, with all digits of numbers, nothing for unknown values, and no text that
+    a spreadsheet would evaluate."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in (heads, *rows):
@@ -99,7 +99,8 @@ def _escaped(text: str) -> str:
 
 
 class CopyButtons(Component):
-    """A button a form: a click puts that text on the browser's clipboard, and the button says so."""
+    """Buttons, one per format: a click copies the text to the browser's clipboard, and the button confirms
+    it."""
 
     texts = param.Dict(default={}, doc="what each button copies, by its name")
     margin = (4, 4)

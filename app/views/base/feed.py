@@ -1,4 +1,4 @@
-"""Sending a growing trace to a Bokeh source: what is new, thinned to what a screen can show."""
+"""Sending of a growing trace to a Bokeh source: new rows, thinned to the resolution of a screen."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ Kept = Callable[[Records], np.ndarray | None]
 
 
 class RecordFeed:
-    """Keeps ``source`` up to date with a trace: every ``stride``-th row and always the newest one.
-
-    ``columns(rows)`` computes the source's columns from rows of the trace; ``names`` are their names.
-    """
+    """Updates ``source`` from a trace: every ``stride``-th row and always the newest one."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.source = ColumnDataSource({name: np.empty(0, np.float32) for name in names})
@@ -79,7 +76,7 @@ class RecordFeed:
             self.source.data = dict(columns())
 
     def clear(self) -> None:
-        """Send that there is nothing to draw."""
+        """Empty the source in the browser."""
         self._cursor, self._key = None, None
         if len(self.source.data["x"]):
             self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}

@@ -16,8 +16,7 @@ from solverscope.app.help import table
 
 
 class Mark(NamedTuple):
-    """A mark in a plot: a glyph that looks like it, what it means, and its colour; without one it has that of
-    the text."""
+    """A mark in a plot: a glyph, its meaning, and its colour, by default that of the text."""
 
     glyph: str
     words: str

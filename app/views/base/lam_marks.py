@@ -30,8 +30,8 @@ class LamMarks:
         plot.add_layout(labels)
 
     def show(self, runs: Iterable[tuple[Trace, str]], across: Callable[[Records], np.ndarray]) -> None:
-        """Mark the changes of these runs, each in its colour; ``across`` says where rows stand on the axis. λ
-        of several runs that is the same at about the same place is written once."""
+        """Mark the changes of λ of these runs, each in its colour. ``across(rows)`` returns the places of
+        rows on the axis. If several runs have the same λ at nearly the same place, it is written once."""
         found, reach = [], 0.0
         for trace, color in runs:
             rows, _, _ = trace.since(None)

@@ -48,11 +48,13 @@ SHARED = ["x", "x_scale"]
 
 
 class RunPlot(View):
-    """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may draw ``dots`` as
-    well as the line. A plot may share the horizontal axis, its choice and its zoom with another one.
+    """A live plot with one curve per run.
 
-    The figure is made once: another axis is another label and scale, and other columns of the same curves. A
-    hidden plot catches up when it is shown.
+    A subclass defines ``y_label`` and ``values``, and may draw ``dots`` as well as the line. A plot may share
+    the horizontal axis, its choice and its zoom with another one.
+
+    The figure is made once. A change of the axis changes its label, its scale, and the columns of the same
+    curves. A hidden plot is updated when it is shown.
     """
 
     x: str = param.Selector(default="cpu_seconds", objects=list(AXES), doc="field on the horizontal axis")
@@ -127,7 +129,7 @@ class RunPlot(View):
         return self.title
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        """Compute the columns ``names``, other than "x", and that which is ``thin``, from these rows of the
+        """Compute the columns ``names``, other than "x", and the ``thin`` one, from these rows of the
         trace."""
         raise TypeError(f"{type(self).__name__} does not define values")
 
@@ -176,7 +178,7 @@ class RunPlot(View):
         return plot
 
     def _set_axes(self) -> None:
-        """Label and scale the axes as the parameters say."""
+        """Label and scale the axes by the parameters."""
         plot = self.figure
         plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], ui.upright(self.y_label)
         ui.scale(plot, "x", log=self.x_scale == "log")
@@ -231,12 +233,12 @@ class RunPlot(View):
         return self._columns(trace, trace.since(None)[0])
 
     def across(self, rows: Records) -> np.ndarray:
-        """Return the places of rows on the horizontal axis; nan stands for no place."""
+        """Return the places of rows on the horizontal axis; nan if there is none."""
         x = known(rows[self.x])
         return positive(x) if self.x_scale == "log" else x
 
     def points(self, trace: Trace, rows: Records, at: Sequence[int]) -> dict[str, list]:
-        """Return where these of the rows of a run are drawn, and in its colour: "x", "y" and "color"."""
+        """Return columns "x", "y" and "color" of these rows of a run, as they are drawn."""
         columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
         colors = [run_styles.color_and_dash(trace, self.traces.index(trace))[0]] * len(at)
         return {"x": columns["x"].tolist(), "y": columns["y"].tolist(), "color": colors}
@@ -280,7 +282,7 @@ class RunPlot(View):
         return np.abs(values - place)
 
     def drawable(self, values: np.ndarray) -> np.ndarray:
-        """Return values as the vertical axis can show them."""
+        """Return values for the vertical axis, nan if it cannot show them."""
         return positive(values) if self.logarithmic else values
 
 
@@ -290,7 +292,7 @@ class Plots(View):
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 
     def plots(self, *kinds: Callable[..., RunPlot], **params: Any) -> list[RunPlot]:
-        """Make plots of these kinds."""
+        """Return new plots of these classes."""
         made = [kind(whole=self, x=self.x, **params) for kind in kinds]
         self.param.watch(lambda event: [plot.param.update(x=event.new) for plot in made], "x")
         return made

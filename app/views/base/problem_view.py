@@ -13,9 +13,9 @@ from solverscope.solvers import Problem
 class ProblemView(View):
     """Base of views that draw a problem, before there is any run on it, and then the runs.
 
-    A subclass says which problems it ``suits``: the page shows it for them in place of the plots above the
-    tabs. ``problem`` is the one shown; in a notebook it is that of the runs. What a visitor chooses in the
-    view for an option of the data goes to ``on_option(name, text)``, if there is somebody to take it.
+    A subclass defines which problems it ``suits``: for them the page shows it in place of the plots above the
+    tabs. ``problem`` is the one shown; in a notebook it is that of the runs. ``on_option(name, text)``, if
+    set, receives the value that a visitor chooses in the view for an option of the data.
     """
 
     problem: Problem | None = param.Parameter(default=None, doc="what is drawn")

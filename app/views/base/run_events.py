@@ -42,8 +42,8 @@ def begins(rows: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def returns(rows: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Count the weights that come back at each recorded iterate, which shrinking had missed: those beyond the
-    most that any iterate of the epoch had back before."""
+    """Count the weights that shrinking had missed and that return at each recorded iterate. Within an epoch
+    only those beyond the largest count so far are added."""
     found = np.maximum(rows["returned"], 0)
     for epoch in np.split(found, np.flatnonzero(begins(rows))):  # views
         epoch[:] = np.diff(np.maximum.accumulate(epoch), prepend=0)

@@ -21,7 +21,7 @@ CORNER = {
 
 @dataclass(frozen=True)
 class ShownPlace:
-    """An iterate of a run, which is not kept in memory for it."""
+    """An iterate of a run, held by a weak reference."""
 
     run: ref[Trace]
     label: str
@@ -29,15 +29,18 @@ class ShownPlace:
 
 
 class ShownIterate:
-    """The note of one view. It comes in the update in which view and cursor part, and goes once they have
-    been together in two of them: a view that is drawn now and then would make it flicker."""
+    """The note of one view that names its iterate.
+
+    It appears in the update in which view and cursor differ, and disappears after two updates in which they
+    agree. Otherwise it would flicker for views that are drawn seldom.
+    """
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor, self._apart = cursor, False
         self.pane = ui.html(css_classes=["shown-iterate"], styles=CORNER | ui.visibility_css(False))
 
     def tell(self, shown: Mapping[str, ShownPlace], traces: Sequence[Trace]) -> None:
-        """Show the note on the iterates in ``shown``, which has them by the titles of their panes."""
+        """Show the note on the iterates in ``shown``, by the titles of their panes."""
         run = self._cursor.run
         head = (
             0 if run is None else run.last.get("iteration", 0)

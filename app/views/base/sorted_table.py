@@ -12,8 +12,8 @@ from solverscope.app.ui.component import Component
 
 
 class SortedTable(Component):
-    """Texts in lines, drawn by ``assets/sorted_table.js``: a click on a heading sorts them, by number where
-    they begin with one."""
+    """Texts in lines, drawn by ``assets/sorted_table.js``; a click on a heading sorts them, by leading
+    numbers if they have some."""
 
     heads = param.List(default=[], doc="texts of the headings")
     rows = param.List(default=[], doc="texts of a line each")

@@ -40,8 +40,7 @@ class VariableKind(NamedTuple):
     name: Callable[[Trace, int], str]
 
     def states(self, *, proofs: bool = False) -> dict[str, str]:
-        """Return the states of a variable, with their colours, of a solver whose rule gives ``proofs`` or
-        not."""
+        """Return the states of a variable, with their colours; some need a rule with ``proofs``."""
         back = f"returned, {self.free}"
         words = ("left out by a guess" if proofs else "shrunk", f"in the working set and {self.at_bound}")
         words += (self.free, back, *(["proved to be zero: never back"] if proofs else []))
@@ -49,7 +48,7 @@ class VariableKind(NamedTuple):
 
 
 def name_of(trace: Trace, weight: int) -> str:
-    """Name a weight, as far as the run has names."""
+    """Name a weight by its feature and output; by its number if the problem is unknown."""
     about = trace.info.problem
     if not about:
         return f"weight {weight}"
@@ -120,8 +119,8 @@ def picked(seen: Seen) -> np.ndarray:
 
 
 def used(trace: Trace) -> np.ndarray:
-    """Return weights picked for a working set after iteration 1, ascending: before, the solver knows nothing
-    yet."""
+    """Return the weights selected for a working set after iteration 1, ascending: earlier selections are
+    uninformed."""
     entries = trace.probes.entries(ACTIVE.name)
     last = max(k for k, _ in entries)
     sets = [picked(seen) for k, seen in entries if k > min(1, last - 1)]

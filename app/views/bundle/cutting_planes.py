@@ -19,8 +19,8 @@ from solverscope.solvers import CUTS, Trace, lower_bound
 
 
 class BundleBounds(RunPlot):
-    """f of every run, and as a thin line the lower bound of f* that its proved gap gives. The vertical axis
-    is that of f: a bound that is far below it comes into sight as it rises."""
+    """f of every run, and as a thin line the lower bound of f* from its proved gap. The vertical range
+    follows f: a bound far below it appears only once it has risen."""
 
     id = "bundle-bounds"
     title = "Best value and lower bound"
@@ -40,9 +40,11 @@ class BundleBounds(RunPlot):
 
 
 class BundleView(Plots, ProbeView):
-    """Of the run under the cursor: its cuts on a line below the function, up to the cursor, and the weights α
-    of all of them over the iterations; of all runs the best value with the lower bound, and the gap between
-    the two."""
+    """Cuts of the run under the cursor, and bounds of all runs.
+
+    It shows the cuts on a line below the function, up to the cursor, and the weights α of all of them over
+    the iterations. Of all runs it shows the best value with the lower bound, and the gap between the two.
+    """
 
     id = "bundle"
     title = "Bundle"
@@ -68,7 +70,7 @@ class BundleView(Plots, ProbeView):
 
 
 def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
-    """Describe the model: its cuts, what it proves, and the cuts it dropped."""
+    """Describe the model in words: number of cuts, proved bound, and dropped cuts."""
     number, held = ui.number, len(seen["numbers"])
     best, bound = float(seen["best"]), float(seen["bound"])
     carrying = int(np.count_nonzero(seen["alpha"] > MIN_WEIGHT))

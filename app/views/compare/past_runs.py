@@ -1,4 +1,4 @@
-"""The list of runs that are kept, and what differs between two of them."""
+"""The list of archived runs, and the comparison of two of them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LISTED |= {"objective": "objective", "state": "state"}
 
 
 class RunList(Component):
-    """Lines that can be sorted, filtered, chosen, named, pinned, shown and deleted, drawn by
-    ``assets/runs.js`` from plain dictionaries, which tells what a visitor does."""
+    """A list of runs to sort, filter, select, name, pin, show and delete. ``assets/runs.js`` draws it from
+    plain dictionaries, and sends back a visitor's actions."""
 
     entries = param.List(default=[], doc="one dictionary a run: its id, texts, and whether it is shown")
     chosen = param.List(default=[], doc="ids of the lines that are chosen")
@@ -35,8 +35,8 @@ class RunList(Component):
 
 
 class PastRuns(View):
-    """Runs that are kept, of this visit and of earlier ones: the page fills the list with ``say``, and does
-    what ``on_act`` is called with. In a notebook it lists the runs that it is given."""
+    """Archived runs of this visit and earlier ones. The page fills the list with ``say``, and carries out the
+    actions passed to ``on_act``. In a notebook the list holds the given runs."""
 
     id = "runs"
     title = "Runs"
@@ -73,12 +73,12 @@ class PastRuns(View):
         return [ShownTable(self.title, list(LISTED.values()), rows)]
 
     def say(self, entries: Sequence[dict[str, Any]], chosen: Sequence[int], notice: str, undo: bool) -> None:
-        """Show this list, and this above it."""
+        """Show this list, below a message."""
         self.list.param.update(entries=list(entries), chosen=list(chosen), notice=notice, undo=undo)
         self.update()
 
     def compare(self, heads: Sequence[str], rows: Sequence[Sequence[str]], said: str = "") -> None:
-        """Show a table of what differs; nothing without heads. ``said`` stands in place of rows."""
+        """Show a table of differences, or hide it if ``heads`` is empty. ``said`` replaces missing rows."""
         text = ""
         if heads:
             body = as_html(heads, rows) if rows else f'<p class="note">{said}</p>'
@@ -97,8 +97,8 @@ def line(
     changes: Sequence[Mapping[str, Any]] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """Return the texts of a line of the list; ``changes`` are those of λ, ``more`` is what only a run that is
-    kept has."""
+    """Return the texts of a list entry; ``changes`` are changes of λ, ``more`` fields that only archived runs
+    have."""
     return {
         "id": id,
         "title": title,

@@ -29,17 +29,16 @@ NOT_BEGUN = "not begun"
 
 
 class Race(View):
-    """Two tables of the runs on the problem of the one under the cursor: the standing, and the order of
+    """Two tables of the runs on the problem of the run under the cursor: the standing and the order of
     finish.
 
-    The standing compares runs at an equal cost (CPU time, iterations or passes): that of the run under the
-    cursor there, or that of the slowest still at work if it is less. A run that is where it starts has no
-    place, and keeps none from another. Who is nearest to f* comes first. Runs within :data:`TIE_GAP` of it
-    (of the lowest, while f* is not known) tie, in the order in which they came there. So do runs whose
-    difference no column shows.
+    The standing compares runs at an equal cost (CPU time, iterations or passes). This is the cost of the run
+    under the cursor, or of the slowest active run if that is less. Runs are ranked by their distance to f*.
+    Runs that are still at their start are not ranked. Runs within :data:`TIE_GAP` of f*, or of the lowest
+    objective if f* is unknown, tie in order of arrival. Runs that no column distinguishes tie, too.
 
-    The order of finish says who came first to which gap, by CPU seconds. If the λ of a run was changed, both
-    tables count from the last change on.
+    The order of finish ranks CPU seconds to each gap. After a change of λ, both tables count from the last
+    change on.
     """
 
     id = "race"
@@ -69,7 +68,7 @@ class Race(View):
         return [self._standing(racers), self._finish(racers)] if racers else []
 
     def _racers(self) -> list[Racer]:
-        """Return the runs that race: those on the problem of the run under the cursor."""
+        """Return the runs on the problem of the run under the cursor."""
         racers = [Racer(trace, self.cost) for trace in self.traces if len(trace)]
         first = self._own(racers) or next(iter(racers), None)
         return [r for r in racers if r is first or r.here.key == first.here.key is not None]
@@ -119,8 +118,8 @@ class Race(View):
         return ShownTable(title, heads, texts, TIED if tied > 1 else "")
 
     def _horizon(self, racers: Sequence[Racer]) -> float:
-        """Return the cost at which runs are compared: that at the cursor, as far as all have come that are
-        still at work. What follows the runs shows no iterate of one of them."""
+        """Return the cost at which runs are compared: that at the cursor, at most that of the slowest active
+        run."""
         own = None if self.cursor.follow else self._own(racers)
         working = [float(racer.spent[-1]) for racer in racers if not racer.trace.result and racer.begun]
         if own is None:
@@ -132,7 +131,7 @@ class Race(View):
         return horizon
 
     def _finish(self, racers: Sequence[Racer]) -> ShownTable:
-        """Return the order in which runs came to the gaps."""
+        """Return the order in which runs reached the gaps."""
         title, heads = "Order of finish", ("relative gap", "order of finish, by CPU seconds")
         if racers[0].here.f_star is None:
             return ShownTable(title, heads, (), "The order of finish appears once f* is known.")
@@ -152,8 +151,8 @@ def _written(table: ShownTable) -> str:
 
 
 class Racer:
-    """A run, its rows as they were read at one time, and the λ that it has come to; ``spent`` is what each
-    iterate had cost since the last change of λ, below zero before that."""
+    """A run, a snapshot of its rows, and its current λ. ``spent`` is the cost of each iterate since the last
+    change of λ, negative before that."""
 
     def __init__(self, trace: Trace, cost: str) -> None:
         self.trace, self.rows, self.here = trace, trace.since(None)[0], segments(trace)[-1]
@@ -175,16 +174,16 @@ class Racer:
         return (self.spent <= horizon) & (self.rows["iteration"] >= self.here.first)
 
     def cost_to(self, gap: float, f_star: float, horizon: float) -> float:
-        """Return what the run had spent when it first was within a relative gap of ``f_star``; infinite if it
-        never was before the horizon."""
+        """Return the cost at which the run first came within a relative gap of ``f_star``; infinite if not
+        before the horizon."""
         if not math.isfinite(f_star):
             return math.inf
         within = relative_gap(self.rows["objective"], f_star) <= gap
         return float(self.spent[within & self._until(horizon)].min(initial=math.inf))
 
     def at(self, horizon: float) -> dict[str, Any]:
-        """Return the record of the iterate that the run had come to at this cost. The objective is infinite
-        where it is not finite, or where the run had not begun then, as a branch may not have."""
+        """Return the record of the last iterate up to this cost. Its objective is infinite if it is not
+        finite, or if the run had not begun, as a branch may not have."""
         reached = np.flatnonzero(self._until(horizon))
         last = reached[-1] if reached.size else 0
         record = {name: column[last] for name, column in self.rows.items()}

@@ -39,7 +39,7 @@ TEMPLATE = Template("""<!doctype html>
 
 
 class Section(NamedTuple):
-    """A part of a report: a heading, a figure where there is one, and HTML below the heading."""
+    """A part of a report: a heading, optionally a figure, and HTML below the heading."""
 
     heading: str
     body: str = ""
@@ -47,8 +47,7 @@ class Section(NamedTuple):
 
 
 def report(title: str, sections: Sequence[Section]) -> str:
-    """Return what is on a page, taken at one moment, as a file. It takes the page's thread, as the figures
-    are its own."""
+    """Return a snapshot of the page as a file. Call it in the page's thread, which owns the figures."""
     drawn = [section.figure for section in sections if section.figure is not None]
     # not by Bokeh's Resources: Panel has them ask for its own scripts as well
     script = (bokehjs_path() / "js" / "bokeh.min.js").read_text(encoding="utf-8")

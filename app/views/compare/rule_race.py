@@ -1,4 +1,4 @@
-"""Race of rules: what each run's rule of the working set keeps, what it costs, and where it was wrong."""
+"""Comparison of working-set rules: members, cost, and wrong guesses."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ class Members(RunPlot):
 
 
 class Cost(RunPlot):
-    """CPU seconds spent on tests of the weights up to each iterate, known of solvers that are given a rule.
-
-    The gradient on the working set is not counted: a step needs it whatever the rule.
-    """
+    """CPU seconds spent on tests of the weights up to each iterate, known for solvers with a rule."""
 
     id = "rule-cost"
     title = "Cost of the tests"
@@ -42,7 +39,7 @@ class Cost(RunPlot):
 
 
 class Mistakes(RunPlot):
-    """Weights that had left by a guess and came back non-zero, all up to each iterate."""
+    """Weights that were left out by a guess and returned non-zero, cumulative over the iterates."""
 
     id = "rule-mistakes"
     title = "Mistakes"
@@ -66,10 +63,10 @@ class Gap(Convergence):
 
 
 class RuleRace(Plots):
-    """Four plots of all runs over time or iterations, to compare the rules for their working sets.
+    """Four plots of all runs over time or iterations, to compare their working-set rules.
 
-    They show the size of the working set, the cost of the tests, the number of wrong guesses, and how far f
-    is from f*. Solvers that work on all weights are drawn together with those that have a rule.
+    They show the size of the working set, the cost of the tests, the number of wrong guesses, and the
+    distance of f from f*. Solvers that work on all weights are included.
     """
 
     id = "rules"

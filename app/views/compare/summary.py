@@ -22,8 +22,8 @@ SUMMARY_HEADS = [page_title(name, column) for name, column in SUMMARY_TABLE.item
 
 
 class Table(View):
-    """For each run where it stands: objective, how far it is proved to be from optimal, sparsity, work, and
-    CPU seconds to given gaps; sorted by a click on a heading, and to be copied as text."""
+    """A row per run: objective, proved gap, sparsity, work, and CPU seconds to given gaps. Headings sort it,
+    and it can be copied as text."""
 
     id = "summary"
     title = "Summary"
@@ -51,8 +51,8 @@ def _line(tag: str, cells: Sequence[str]) -> str:
 
 
 def cells(trace: Trace) -> list[tuple[Value, str]]:
-    """Return the row of a run, below ``SUMMARY_HEADS``: each value, None where it is not known, and how it is
-    written. λ that was changed on the way is a text."""
+    """Return the row of a run below ``SUMMARY_HEADS``: pairs of a value, None if unknown, and its text. A λ
+    that changed during the run is a text."""
     info = trace.info
     record = dict(trace.last)
     if trace.result:
@@ -68,15 +68,17 @@ def cells(trace: Trace) -> list[tuple[Value, str]]:
 
 
 def kind(trace: Trace) -> str:
-    """Return "ghost" and "branch" as far as a run is one; empty for other runs."""
+    """Return "ghost", "branch" or both for such a run; empty for other runs."""
     kinds = {"ghost": run_styles.style_of(trace).ghost, "branch": trace.info.origin is not None}
     return ", ".join(word for word, one in kinds.items() if one)
 
 
 def seconds_to(trace: Trace, gap: float) -> float | None:
-    """Return the CPU seconds after which the run was within a relative gap of f*; None if f* is not known, it
-    never was, or its old run had been before a branch began. Of a run whose λ was changed they are those from
-    the last change on, and f* is that of the λ since then."""
+    """Return the CPU seconds until the run was within a relative gap of f*.
+
+    None if f* is unknown, the gap was not reached, or the old run reached it before a branch began. After a
+    change of λ, seconds count from the last change, with f* of the new λ.
+    """
     here = segments(trace)[-1]
     if here.f_star is None:
         return None

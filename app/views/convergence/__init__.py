@@ -1,1 +1,1 @@
-"""Views of how a run gets to the optimum: distance, rate, sparsity, steps, time."""
+"""Views of convergence: distance to the optimum, rate, sparsity, steps, time."""

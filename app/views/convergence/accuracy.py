@@ -16,9 +16,8 @@ SPAN = 0.1
 
 
 class Accuracy(RunPlot):
-    """The loss's metric on the test part, drawn at the iterates after the start where it was measured.
-    Measuring takes at most 2 % of a run's time. The cursor shows the last value measured up to its
-    iteration."""
+    """The loss's metric on the test part, at the iterates after the start at which it was measured. Measuring
+    takes at most 2 % of a run's time. At the cursor the last measured value is shown."""
 
     id = "accuracy"
     title = "Test metric"
@@ -65,7 +64,7 @@ class Accuracy(RunPlot):
 
 
 def metric_name(trace: Trace) -> str | None:
-    """Return what the test metric of a run measures: what its problem or its result says, else its loss."""
+    """Return the name of a run's test metric: from its problem or result, else from its loss."""
     if trace.problem is not None:
         return trace.problem.loss.metric_name
     loss = LOSSES.get(trace.info.problem.get("loss"))

@@ -83,7 +83,7 @@ class Record(RunPlot):
         return FIELDS[self.field].label
 
     def key(self, trace: Trace) -> object:
-        """Return whether the field is seldom known."""
+        """Return whether the field is known at few iterates only."""
         values = known(trace.column(self.field))
         return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
 

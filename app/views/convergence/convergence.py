@@ -1,4 +1,4 @@
-"""How far from the optimum."""
+"""Distance to the optimum."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ PLUNGES = "\nthe leader seems to plunge"
 class Convergence(RunPlot):
     """f, f - f* or (f - f*)/|f*| of every run, or the distance of its weights from the optimum.
 
-    f* is what the traces of the problem say, else the best value any of them has reached, whose newest point
-    is then not drawn. For a run whose λ was changed, f* is that of the λ in force. A square marks where a run
-    goes over from one phase to the next, if its solver has phases.
+    f* is taken from the traces of the problem. Else it is the best value of any of them, whose newest point
+    is then not drawn. After a change of λ, f* is that of the current λ. Squares mark changes of phase.
 
-    The distance is that of w from w*, or how many weights are zero in one of the two alone. w* are the last
-    weights of the run that came nearest to the optimum of the same problem. A diamond marks from where on a
-    run has the support of w*. There is no other optimum where there is a ridge, nor of λ‖w‖₁ with features in
-    general position (Tibshirani, EJS 2013).
+    The distance is that of w from w*, or the number of weights that are zero in only one of the two. w* are
+    the last weights of the run that came nearest to the optimum of the same problem. A diamond marks the
+    iterate from which on a run has the support of w*. The optimum is unique with a ridge, and for λ‖w‖₁ with
+    features in general position (Tibshirani, EJS 2013).
     """
 
     id = "convergence"
@@ -66,15 +65,11 @@ class Convergence(RunPlot):
         ]
 
     def references(self, trace: Trace) -> list[tuple[int, float, bool]]:
-        """Return, for each stretch of a run at one λ, its first iteration, a reference value and whether it
-        is f*.
-
-        The value is f* of the stretch's problem if it is known, else the best objective so far.
-        """
+        """Return the first iteration of each segment of a run, a reference value, and whether that is f*."""
         return [(segment.first, *self._reference(trace, segment)) for segment in segments(trace)]
 
     def _alike(self, trace: Trace, segment: Segment) -> list[tuple[Trace, Segment]]:
-        """Return the stretches of all runs that are on the problem of this one."""
+        """Return the segments of all runs that are on the same problem, at the same λ."""
         return [
             (t, s)
             for t in self.traces
@@ -99,7 +94,7 @@ class Convergence(RunPlot):
 
     @property
     def unbounded(self) -> bool:
-        """Return whether a run found that there is no optimum to measure a distance from."""
+        """Return whether a run found f unbounded below, so that there is no optimum."""
         return any(t.status == "unbounded" for t in self.traces)
 
     @property
@@ -137,7 +132,7 @@ class Convergence(RunPlot):
         super().draw()
 
     def _mark(self, source: ColumnDataSource, name: str, find: Callable[[Trace, Records], list[int]]) -> None:
-        """Draw a mark at each of the rows of the runs that ``find`` tells."""
+        """Draw a mark at each row of the runs that ``find`` returns."""
         read = [(trace, trace.since(None)[0]) for trace in self.traces]
         marked = [(trace, rows, at) for trace, rows in read if (at := find(trace, rows))]
         if self._drawn.changed(name, *((at, *self._shown(trace)) for trace, _, at in marked)):
@@ -152,8 +147,8 @@ class Convergence(RunPlot):
         return [min(int(np.searchsorted(rows["iteration"], since)), len(rows["iteration"]) - 1)]
 
     def _away_from_w(self, trace: Trace, iterations: np.ndarray) -> np.ndarray:
-        """Return the measure of the weights at these iterates: that at the last one before whose weights were
-        kept, nan where there is none."""
+        """Return the measure of the weights at these iterates: the last observed value, nan before the
+        first."""
         best = nearest(trace, self.traces)
         if best is None:
             return np.full(len(iterations), np.nan)

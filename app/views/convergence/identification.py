@@ -1,4 +1,4 @@
-"""Distance of the weights of a run from those of the optimum, and when it has found their support."""
+"""Distance of a run's weights from those of the optimum, and identification of their support."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from solverscope.solvers.probes.probe import Seen
 
 
 def nearest(trace: Trace, traces: Sequence[Trace]) -> Trace | None:
-    """Return the run whose last weights stand for w*: of those that have converged on the problem of
-    ``trace`` the one with the least violation. None if there is none."""
+    """Return the run whose last weights stand for w*: the converged one on the problem of ``trace`` with the
+    smallest violation; None if none has converged."""
     ended = [t for t in traces if t.status == "converged" and same_end(t, trace) and len(_seen(t)) > 1]
     return min(ended, key=lambda t: _known(t.result.get("violation")), default=None)
 
@@ -27,11 +27,8 @@ class Aways:
         self._known = WeakKeyDictionary()
 
     def of(self, trace: Trace, best: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return iterations, ‖w - w*‖/‖w*‖ there, and how many weights are zero in one of w and w* alone.
-
-        The distance is nan if w* is not known well enough to compute it. w* is that of the λ to which the run
-        has come.
-        """
+        """Return iterations, ‖w - w*‖/‖w*‖ at each, and how many weights are zero in only one of w and w*.
+        The distance is nan if w* is not known precisely enough. w* belongs to the run's current λ."""
         (_, before), (_, star) = _seen(best)[-2:]
         of, known = self._known.get(trace, (None, {}))
         if of is None or of() is not best:

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: a bar a run, made of its phases, or of its epochs."""
+"""Time per phase: a bar for each run, divided by phases or epochs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PART_ORDERS = {"in time order": "time", "totals": "sum"}
 MAX_BAR_PARTS = 400
 #: Columns of the table, at most.
 MAX_TABLE_COLUMNS = 8
-#: Pixels of the figure with no bars, and of a bar.
-FRAME_HEIGHT, BAR_HEIGHT = 64, 28
+#: Pixels of the figure with no bars.
+FRAME_HEIGHT = 64
 #: Epochs in turn.
 TURNS = (f"{ui.COLORS[5]}cc", f"{ui.COLORS[5]}55")
 #: Names of parts that are no phases, and their colour.
@@ -31,9 +31,8 @@ BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "itera
 
 
 class PhaseTimes(View):
-    """CPU seconds of every run, divided by the phase that the record names; of runs in a single phase by
-    epoch. An iterate's time is what has passed since the one before. Parts stand in the order in which they
-    came, or are added up; the table has the sums."""
+    """CPU seconds of every run by the phase in its record; by epoch if there is a single phase. An iterate
+    counts the time since the previous one. Parts are drawn in order or added up; the table shows the sums."""
 
     id = "phases"
     title = "Phases"
@@ -93,8 +92,8 @@ class PhaseTimes(View):
 
 
 def parts(rows: Records) -> pd.DataFrame:
-    """Divide a run at each change of its phase, or of its epoch where it has no two phases: what each part is
-    called, its CPU seconds and its iterations."""
+    """Divide a run at each change of phase, or of epoch if it has a single phase; return name, CPU seconds
+    and iterations of each part."""
     phases, epochs = spans(rows), rows["epoch"]
     if len({span.phase for span in phases}) > 1:
         names = np.full(len(epochs), NO_PHASES[1], dtype=object)
@@ -116,7 +115,7 @@ def sums(run: pd.DataFrame) -> pd.DataFrame:
 
 
 def palette(names: Iterable[str]) -> dict[str, str]:
-    """Choose a colour for each phase: epochs alternate between two, the rest is grey."""
+    """Choose a colour for each phase: epochs alternate between two, unnamed parts are grey."""
     names = dict.fromkeys(names)
     phases = [name for name in names if _epoch(name) is None and name not in NO_PHASES]
     colors = {name: ui.COLORS[k % len(ui.COLORS)] for k, name in enumerate(phases)}
@@ -138,7 +137,7 @@ def legend(colors: Mapping[str, str]) -> dict[str, str]:
 def bars(
     runs: Mapping[str, pd.DataFrame], colors: Mapping[str, str], *, added_up: bool
 ) -> dict[str, np.ndarray]:
-    """Return the columns of the bars, a run a line from above."""
+    """Return the columns of the bars, a line per run from the top."""
     lines = []
     for line, (label, run) in enumerate(runs.items()):
         shown = sums(run) if added_up or len(run) > MAX_BAR_PARTS else run
@@ -151,7 +150,7 @@ def bars(
 
 
 def table(runs: Mapping[str, pd.DataFrame]) -> str:
-    """Return the sums as a table, HTML: seconds and share of each part, a run a line."""
+    """Return the sums as an HTML table: seconds and share of each part, a line per run."""
     added = [sums(run).set_index("part")["seconds"].rename(label) for label, run in runs.items()]
     seconds = pd.concat(added, axis=1, sort=False).T
     kept = seconds.shape[1] if seconds.shape[1] <= MAX_TABLE_COLUMNS + 1 else MAX_TABLE_COLUMNS

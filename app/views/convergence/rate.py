@@ -1,4 +1,4 @@
-"""How fast the distance to the optimum shrinks from one iteration to the next."""
+"""Rate of convergence: the ratio of successive distances to the optimum."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ RELIABLE_SHARE = 1e-7
 
 
 class Rate(RunPlot):
-    """Ratio of the distances from the optimum after and before each iteration: a constant below 1 is linear
-    convergence, a fall to 0 superlinear. Filled dots are unit steps.
+    """Ratio of the distances from the optimum after and before each iteration.
 
-    Distances are those of the objective from f*, or of the scores z = Aw from z* (``scores`` probe; w itself
-    may move where the loss is flat). z* are the last scores of the run that came nearest to the optimum of
-    the same problem. There is no ratio where the iteration before was not recorded, nor where the optimum is
-    not known well enough.
+    A constant below 1 is linear convergence, a fall to 0 superlinear. Filled dots are unit steps.
+
+    Distances are f - f*, or ‖z - z*‖ of the scores z = Aw (``scores`` probe). Those of w would not do, since
+    w may move along flat directions of the loss. z* are the last scores of the run that came nearest to the
+    optimum of the same problem. There is no ratio if the previous iteration was not recorded, or if the
+    optimum is not known precisely enough.
     """
 
     id = "rate"
@@ -69,8 +70,7 @@ class Rate(RunPlot):
         return ref(optimum) if isinstance(optimum, Trace) else optimum
 
     def _optimum(self, trace: Trace) -> tuple[float | None, ...] | Trace | None:
-        """Return f* at each λ of the run, or the run whose last scores stand for z*; None where none is
-        known."""
+        """Return f* at each λ of the run, or the run whose last scores stand for z*; None if unknown."""
         if self.measure == "objective":
             stars = tuple(segment.f_star for segment in segments(trace))
             return stars if any(star is not None for star in stars) else None
@@ -127,5 +127,5 @@ def _violation(trace: Trace) -> float:
 
 
 def _scored(trace: Trace) -> list[tuple[int, np.ndarray]]:
-    """Return the scores that were kept, with their iterations."""
+    """Return the observed scores, with their iterations."""
     return [(k, seen["z"]) for k, seen in trace.probes.entries(SCORES.name)]

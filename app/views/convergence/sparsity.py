@@ -1,4 +1,4 @@
-"""How sparse, and on how many variables the solver still works."""
+"""Sparsity and size of the working set."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ COUNTED_FIELDS = {name: (ui.capital(FIELDS[name].title), FIELDS[name].label) for
 
 
 class Sparsity(RunPlot):
-    """Non-zero weights of every run as its line, the working set as a thin line above it. Of the run under
-    the cursor the epochs are shaded in turn. A thin line up to the number of all weights marks an epoch that
-    begins with a test of them. A diamond marks where weights returned that shrinking had missed."""
+    """Non-zero weights of every run as its line, and its working set as a thin line.
+
+    Epochs of the run under the cursor are shaded alternately. A thin vertical line marks an epoch that begins
+    with a test of all weights. A diamond marks weights that return although shrinking had removed them.
+    """
 
     id = "sparsity"
     title = "Non-zeros and working set"

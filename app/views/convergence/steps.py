@@ -1,4 +1,4 @@
-"""Steps and what they cost: the accepted step, and the trials it took."""
+"""Accepted steps, and the trials of their line searches."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Views of what a run did, step by step: its events and its algorithm."""
+"""Views of events and of the algorithm, step by step."""

@@ -1,4 +1,4 @@
-"""The algorithm of a run as in its paper, with the steps that an iterate tells about."""
+"""The algorithm of a run as in its paper, with the steps of an iterate marked."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ LETTER_INDEX, BRACED_INDEX = re.compile(r"_([A-Za-z0-9*∞])(?![A-Za-z0-9])"), r
 
 
 class Algorithm(View):
-    """Pseudocode of the solver of the run under the cursor: the steps that the iterate there tells about
-    stand out, each with its numbers."""
+    """Pseudocode of the solver under the cursor, with the steps and numbers of the iterate highlighted."""
 
     id = "algorithm"
     title = "Algorithm"
@@ -39,7 +38,7 @@ class Algorithm(View):
 
     @property
     def _algorithm(self) -> Pseudocode | None:
-        """Return the algorithm that the run follows with its hyper-parameters."""
+        """Return the steps of the run's algorithm for its hyper-parameters."""
         info = self.chosen.info
         solver = SOLVERS.get(info.solver)
         if solver is None or (algorithm := pseudocode(solver)) is None:
@@ -47,8 +46,8 @@ class Algorithm(View):
         return algorithm.with_params({p.name: p.default for p in parameters(solver)} | dict(info.params))
 
     def _told(self) -> tuple[int, list[tuple[Step, bool, str]]] | None:
-        """Return the iterate at the cursor, and each step with whether the iterate tells of it, and what it
-        says then; return None if no iterate is recorded."""
+        """Return the iterate at the cursor, and each step with whether it was executed and its text; None if
+        no iterate is recorded."""
         rows, _, _ = self.chosen.since(None)
         if (row := self.cursor.row(rows)) is None:
             return None
@@ -77,12 +76,12 @@ class Algorithm(View):
 
 
 def values(rows: Mapping[str, np.ndarray], row: int) -> dict[str, Any]:
-    """Return the values of a recorded iterate by field, None where they are not known."""
+    """Return the values of a recorded iterate by field, None if unknown."""
     return {name: known(name, rows[name][row]) for name in FIELDS}
 
 
 def line(step: Step, told: bool, said: str) -> str:
-    """Write a step as HTML, and whether the iterate tells of it, with what it says."""
+    """Return a step as HTML, highlighted with its numbers if it was executed."""
     depth = len(step.text) - len(step.text.lstrip())
     text, now = typeset(step.text.strip()), ' aria-current="step"' if told else ""
     what = f"{text} <b>{html.escape(said)}</b>" if said else text
@@ -95,7 +94,7 @@ def typeset(text: str) -> str:
 
 
 def written(value: Any) -> str:
-    """Write the value of a field."""
+    """Format the value of a field."""
     if isinstance(value, float):
         return ui.number(int(value) if value.is_integer() else value, STEP_DIGITS)
     return str(value)

@@ -18,7 +18,7 @@ MAX_EVENTS = 500
 
 
 class EventList(Component):
-    """Lines that can be clicked, drawn by ``assets/events.js``, which tells the iteration of one that is."""
+    """Clickable lines, drawn by ``assets/events.js``, which sends the iteration of the clicked one."""
 
     entries = param.List(default=[], doc="[iteration, kind, text] each, in their order")
     iteration = param.Integer(default=0, doc="the iteration under the cursor")
@@ -28,8 +28,8 @@ class EventList(Component):
 
 
 class EventLog(View):
-    """What happened in the run under the cursor: epochs, returned variables, skipped pairs, failed and long
-    searches, phases, kinks. A click on a line puts the cursor there."""
+    """Events of the run under the cursor: epochs, returned variables, skipped pairs, failed and long
+    searches, phases, kinks. A click on a line moves the cursor there."""
 
     id = "events"
     title = "Events"

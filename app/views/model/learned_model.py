@@ -27,11 +27,13 @@ WORD_PREFIX = "word="
 
 
 class ModelView(ProbeView):
-    """The model of the run under the cursor at its iterate: where features are pixels the weights of each
-    output as a picture, with the strongest pairs of pixels as lines; else the features with the largest
-    weights for and against each output; the transitions between labels; and what the model says of a few
-    examples, which no solver has seen if the data have a test part. Numeric targets are predicted as
-    numbers, next to those of the data."""
+    """The model of the run under the cursor at its iterate.
+
+    If features are pixels, the weights of each output are a picture, with the strongest pairs of pixels as
+    lines. Otherwise the features with the largest weights for and against each output are listed. Transitions
+    between labels and predictions for a few examples follow. These are from the test part, if there is one;
+    numeric targets are shown next to those of the data.
+    """
 
     id = "model"
     title = "Weights"
@@ -140,8 +142,8 @@ def _line(name: str, value: float, largest: float) -> str:
 def predictions(
     examples: Examples, predicted: np.ndarray, names: Names, sizes: Mapping[int, float], iteration: int
 ) -> str:
-    """Return examples as HTML, each with the labels that the model of an iterate gives and, where these are
-    wrong, with its own; ``sizes`` are the largest weights of features."""
+    """Return examples as HTML with the predicted labels of an iterate, and the true ones if they differ;
+    ``sizes`` are the largest weights of features."""
     part = "test part" if examples.held_out else "training part, as there is no test part"
     at = ui.number(iteration)
     if examples.loss.numeric:
@@ -166,7 +168,7 @@ def predictions(
 
 
 def _with_targets(examples: Examples, predicted: np.ndarray, names: Names, sizes: Mapping[int, float]) -> str:
-    """Return examples as HTML, each with its numeric targets and those predicted."""
+    """Return examples as HTML, each with its true and its predicted targets."""
     figures = []
     targets = examples.loss.labels.reshape(len(examples.lengths), -1)
     guesses = predicted.reshape(targets.shape)
@@ -204,7 +206,8 @@ def _labels_html(truth: list[str], guess: list[str]) -> str:
 
 
 def _example(X: sp.csr_array, names: Names, sizes: Mapping[int, float], said: str) -> str:
-    """Return one example, of these rows, as HTML: pictures, words, or the features that weigh most."""
+    """Return one example, of these rows, as HTML: pictures, words, or the features with the largest
+    contributions."""
     if names.picture_shape is not None:
         height, width = names.picture_shape
         values = X[:PICTURES, : height * width].toarray()
@@ -222,6 +225,6 @@ def _example(X: sp.csr_array, names: Names, sizes: Mapping[int, float], said: st
 
 
 def _word(features: np.ndarray, names: Names) -> str | None:
-    """Return which word a token with these features is, if one of them tells."""
+    """Return the word of a token with these features, if one of them names it."""
     found = (names.feature(int(j)) for j in features)
     return next((name.removeprefix(WORD_PREFIX) for name in found if name.startswith(WORD_PREFIX)), None)

@@ -25,7 +25,7 @@ MAX_UPRIGHT_LETTERS, MAX_ROW_LABELS, MAX_COLUMN_LABELS = 2, 18, 12
 
 
 def _mapped(plot: figure, source: ColumnDataSource, place: str, names: CustomJSHover) -> None:
-    """Draw the images of a source, from -1 to 1, of which the pointer names a place and its weight."""
+    """Draw the images of a source, from -1 to 1, with a tooltip of place and weight."""
     tips = [(place, "@x{custom}"), ("weight", "@weight{0.[0000]}")]
     ui.image(plot, source, PALETTE, (-1.0, 1.0), tips, {"@x": names}, nan_color="#00000000")
 
@@ -41,7 +41,7 @@ def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str,
 
 
 class Pictures:
-    """The weights of pixels, a picture an output, and the strongest pairs of pixels as lines on it."""
+    """The weights of pixels, a picture per output, with lines for the strongest pairs of pixels."""
 
     def __init__(self, name: str) -> None:
         self._images = ui.source(*ui.IMAGE, "weight")
@@ -112,7 +112,7 @@ class Pictures:
 
 
 class TransitionFigure:
-    """The weights of one label after another, as a matrix."""
+    """The weights of transitions between labels, as a matrix."""
 
     def __init__(self, name: str) -> None:
         self._images = ui.source(*ui.IMAGE, "weight")

@@ -48,7 +48,7 @@ def _accuracy(name: str, paths: Sequence[Solutions], traced: Solutions, members:
 
 
 def _non_zeros(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
-    """Draw the non-zeros, which are degrees of freedom where the penalty is l1."""
+    """Draw the non-zeros, which are the degrees of freedom for the penalty l1."""
     points = [(path.lams, path.column("nnz")) for path in paths]
     label = "non-zero weights"
     if all(path.traces[0].info.problem["penalty"] == "l1" for path in paths):

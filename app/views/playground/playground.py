@@ -146,14 +146,14 @@ class Playground(ProblemView):
 
     @property
     def _until(self) -> int | None:
-        """Return the last iteration to draw of every run; None, where the cursor is at the end of its own,
-        for all there are."""
+        """Return the last iteration to draw of every run; None, for all, if the cursor is at the end of its
+        run."""
         at_end = self.chosen is None or self.cursor.iteration >= self.chosen.last.get("iteration", 0)
         return None if self.cursor.follow or at_end else self.cursor.iteration
 
     def _fit(self, problem: Problem, seen: Sequence[Entries]) -> None:
-        """Choose the window, wherever the cursor is: the start, the other side of the origin, where the kinks
-        are, and the iterates, of which those that go far away on wish alone."""
+        """Choose the window, independently of the cursor: it covers start, origin, kinks and iterates;
+        distant iterates only on request."""
         newest = [entries[-1][0] if entries else -1 for entries in seen]
         if not self._drawn.changed("window", problem.key, self.fit, *zip(self.traces, newest, strict=True)):
             return
@@ -171,7 +171,7 @@ class Playground(ProblemView):
     # the function
 
     def _draw_ground(self, problem: Problem) -> None:
-        """Draw the function where it is looked at, unless that is there already, as closely."""
+        """Draw the function in the visible window, unless it is drawn already at this resolution."""
         seen = self._zoomed or self.window
         if self._drawn.shows("ground", problem.key) and self._looked is not None:
             before, drawn = self._looked
@@ -187,8 +187,8 @@ class Playground(ProblemView):
         self._how.object = f"<p>{click} · {apart}</p>"
 
     def _around(self, seen: Window, times: float) -> Window:
-        """Return what a picture of a window may show, enlarged by a factor. One that is not zoomed shows more
-        at its sides, or above and below, as both axes have the same scale."""
+        """Return the region that a picture of a window shows, enlarged by a factor. Unless zoomed it extends
+        horizontally or vertically, as both axes have the same scale."""
         if self._zoomed is not None:
             return seen.grown(times, times)
         across = max(1.0, BROADEST * seen.height / seen.width)
@@ -196,7 +196,7 @@ class Playground(ProblemView):
         return seen.grown(across, up) if times == 1.0 else seen.grown(1.1 * across, 1.1 * up)
 
     def _ranged(self, event: RangesUpdate) -> None:
-        """Follow the part of the plane that the visitor sees."""
+        """Follow the visible part of the plane."""
         ends = [end for end in (event.x0, event.x1, event.y0, event.y1) if end is not None]
         if len(ends) < 4 or not all(map(math.isfinite, ends)):
             return
@@ -236,7 +236,7 @@ class Playground(ProblemView):
         self._said.object = describe(trace, found[0], marks)
 
     def _picked(self, event: Tap) -> None:
-        """Choose the place of a click as the start, with as many digits as a pixel tells apart."""
+        """Set the start to the clicked place, rounded to the digits that pixels can distinguish."""
         if self.on_option is None or not placed(event):
             return
         decimals = -math.floor(math.log10((self._zoomed or self.window).size / 100.0))
@@ -245,12 +245,12 @@ class Playground(ProblemView):
 
 
 def places(entries: Entries) -> np.ndarray:
-    """Return where iterates are, (n, 2)."""
+    """Return the coordinates of iterates, (n, 2)."""
     return np.array([seen["w"] for _, seen in entries]).reshape(-1, 2)
 
 
 def trajectory(entries: Entries) -> dict[str, np.ndarray]:
-    """Return the columns of a curve: some iterates of very many, the last one among them."""
+    """Return the columns of a curve, thinned to some iterates, the last one included."""
     stride = -(-len(entries) // MAX_TRAJECTORY_POINTS) or 1
     entries = entries[: len(entries) - 1 : stride] + entries[-1:]
     x, y = places(entries).T
@@ -263,7 +263,7 @@ def trajectory(entries: Entries) -> dict[str, np.ndarray]:
 
 
 def describe(trace: Trace, iteration: int, marks: PlaneMarks) -> str:
-    """Return the solver's information at an iterate in words, and the end of the run if it is there."""
+    """Describe the solver's numbers at an iterate in words, and its ending at the last one."""
     label, k = html.escape(trace.info.label), ui.number(iteration)
     head = f"<b>{label}</b>, iterate {k} at {vector(marks.w)}: f = {ui.number(marks.f, 6)}."
     lines = [head, *marks.sentences]

@@ -33,7 +33,8 @@ class Window(NamedTuple):
 
     @classmethod
     def around(cls, points: np.ndarray) -> Self:
-        """Return the smallest rectangle with these points (n, 2) and a margin; none is a line."""
+        """Return the smallest rectangle with these points (n, 2) and a margin; it has positive width and
+        height."""
         low, high = points.min(axis=0), points.max(axis=0)
         size = high - low
         size = np.maximum(size, 0.3 * size.max() or 1.0)
@@ -60,16 +61,16 @@ class Window(NamedTuple):
         return Window(self.x0 - x, self.x1 + x, self.y0 - y, self.y1 + y)
 
     def holds(self, other: Window) -> bool:
-        """Return whether the other is a part of this one."""
+        """Return whether it contains the other."""
         return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
 
 
 class Landscape:
     """f of two weights on ``window``: shades of an ``image``, contours, and the lines on which f has kinks.
 
-    Shades run from low to high. Contours are ``apart`` from each other, which is nan if f is the same
-    everywhere. ``kinks`` has shape (2, n), with nan between one line and the next. Shades and contours suit
-    the part of the window that is ``seen``.
+    Shades run from low to high. Contours are ``apart`` from each other, which is nan if f is constant.
+    ``kinks`` has shape (2, n), with nan between lines. Shades and contours suit the visible part of the
+    window, ``seen``.
     """
 
     def __init__(self, problem: Problem, seen: Window, window: Window) -> None:
@@ -85,7 +86,7 @@ class Landscape:
 
 
 def heights(problem: Problem, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the values of the pieces of which the loss is the maximum, an array like x and y a piece."""
+    """Return the values of the pieces whose maximum is the loss, (pieces, *x.shape)."""
     points = np.stack([x.ravel(), y.ravel()])
     return problem.scale * problem.loss.heights(points).reshape(-1, *x.shape)
 
@@ -96,7 +97,7 @@ def penalties(problem: Problem, values: np.ndarray) -> np.ndarray:
 
 
 def subgradients(problem: Problem, w: np.ndarray) -> np.ndarray:
-    """Return the extreme points of ∂f(w), (k, 2), where the penalty has no kinks; else none."""
+    """Return the extreme points of ∂f(w), (k, 2), if the penalty has no kinks; else none."""
     if not problem.penalty.smooth:
         return np.zeros((0, 2))
     active, gradients = problem.loss.active(w)
@@ -140,7 +141,7 @@ def _joined(lines: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """Find where two pieces cross and no third is above them; the axes too, where the penalty has kinks."""
+    """Return the curves on which two pieces cross below no third; also the axes, if the penalty has kinks."""
     highest = pieces.argmax(axis=0)
     beside = [(highest[1:], highest[:-1]), (highest[:, 1:], highest[:, :-1])]
     found = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in beside])
@@ -158,7 +159,7 @@ def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -
 
 
 def _on_top(problem: Problem, one: int, other: int, line: np.ndarray) -> np.ndarray:
-    """Cut a line (2, n), on which two pieces cross, where a third is above them."""
+    """Cut a line (2, n), on which two pieces cross, to the parts on which no third is above them."""
     steps = np.arange((line.shape[1] - 1) * FINER + 1)
     points = np.stack([np.interp(steps / FINER, np.arange(line.shape[1]), along) for along in line])
     here = heights(problem, *points)

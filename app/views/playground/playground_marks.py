@@ -22,11 +22,11 @@ SUBGRADIENT_TOLERANCE = 1e-9
 
 
 class PlaneMarks:
-    """An iterate ``w``, as the PLANE probe has seen it.
+    """An iterate ``w``, as the PLANE probe observed it.
 
     ``subgradients`` (k, 2) are the extreme points of ∂f there, which the problem knows, and others that the
-    solver met. ``shares`` are their weights in the ``combination`` ḡ of the solver; p = -Bḡ is its direction.
-    What the solver does not give is None.
+    solver evaluated. ``shares`` are their weights in the ``combination`` ḡ of the solver; p = -Bḡ is its
+    direction. Values that the solver does not provide are None.
     """
 
     def __init__(self, seen: Seen, problem: Problem | None) -> None:
@@ -41,14 +41,14 @@ class PlaneMarks:
 
     @property
     def slope(self) -> float:
-        """Return the slope of f along p, the largest gᵀp over the subgradients; nan where there is none."""
+        """Return the slope of f along p, the largest gᵀp over the subgradients; nan if there is none."""
         if self.p is None or not len(self.subgradients):
             return math.nan
         return float((self.subgradients @ self.p).max())
 
     def shapes(self, size: float) -> dict[str, np.ndarray]:
-        """Return what is drawn of it in a window of this size: arrows from w, (4, k), and outlines, (2, n),
-        those of the subdifferential and of B. ḡ has an arrow where it may be another than the subgradient."""
+        """Return the shapes to draw in a window of this size: arrows from w, (4, k), and outlines, (2, n), of
+        the subdifferential and of B. ḡ has an arrow of its own if it may differ from the subgradient."""
         longest = np.linalg.norm(self.subgradients, axis=1).max(initial=0.0)
         scale = ARROW_SHARE * size / longest if longest > 0.0 else 0.0
         ends, mixed, hull = self.w + scale * self.subgradients, NO_PLANE_POINTS, NO_PLANE_POINTS
@@ -64,14 +64,14 @@ class PlaneMarks:
         return arrows | {"hull": hull.T, "ellipse": self._ellipse(size).T}
 
     def _heading(self, size: float) -> np.ndarray:
-        """Return where p ends, (1, 2), drawn from w in a window of this size; nowhere if it has no length."""
+        """Return the end of p, (1, 2), drawn from w in a window of this size; an empty array if p = 0."""
         if self.p is None or not 0.0 < (length := float(np.linalg.norm(self.p))) < math.inf:
             return NO_PLANE_POINTS
         return (self.w + ARROW_SHARE * size / length * self.p)[None]
 
     def _ellipse(self, size: float) -> np.ndarray:
-        """Return points q, (n, 2), with (q - w)ᵀB⁻¹(q - w) the same for all: that which the drawn p has,
-        so that it ends on the ellipse, where this is lowest as seen along ḡ."""
+        """Return points q, (n, 2), of an ellipse (q - w)ᵀB⁻¹(q - w) = c. c is chosen such that the drawn p
+        ends on it, at its lowest point along ḡ."""
         if self.B is None or not np.isfinite(self.B).all():
             return NO_PLANE_POINTS
         values, vectors = np.linalg.eigh(0.5 * (self.B + self.B.T))

@@ -28,8 +28,7 @@ CURSOR_SOURCES = ("subgradients", "combination", "direction", "hull", "ellipse")
 
 
 class Plane:
-    """The figure and its sources by name. The horizontal and the vertical axis have the same scale: what is
-    perpendicular looks so."""
+    """The figure and its sources by name; both axes have the same scale, so right angles look right."""
 
     def __init__(self, name: str, height: int) -> None:
         tools = [bm.PanTool(), bm.WheelZoomTool(), bm.ResetTool(), bm.BoxZoomTool(match_aspect=True)]
@@ -56,7 +55,7 @@ class Plane:
             reach.renderers, reach.range_padding = [corners], 0.0
 
     def _signs(self) -> None:
-        """Draw what is at the cursor: B and p in the run's colour, subgradients in grey."""
+        """Draw the marks at the cursor: B and p in the run's colour, subgradients in grey."""
         plot, sources = self.figure, self.sources
         looks = {"fill_alpha": 0.12, "line_width": 1.5, "line_alpha": 0.9}
         self._inside = plot.patch("across", "up", source=sources["ellipse"], **looks)
@@ -88,7 +87,7 @@ class Plane:
         return [dots, ui.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
 
     def show(self, name: str, *columns: Sequence[Any]) -> None:
-        """Draw these columns of a source, in the order of ``PLANE_SOURCES``; none if none are given."""
+        """Draw these columns of a source, in the order of ``PLANE_SOURCES``; without any, clear it."""
         ui.fill(self.sources[name], *columns)
 
     def show_ground(self, land: Landscape) -> None:
@@ -101,7 +100,7 @@ class Plane:
         self.show("kinks", *land.kinks)
 
     def show_marks(self, marks: PlaneMarks | None, size: float, color: str) -> None:
-        """Draw what the solver sees at the cursor's iterate, in a window of this size; None: nothing."""
+        """Draw the marks of the cursor's iterate in a window of this size; None removes them."""
         shapes = {} if marks is None else marks.shapes(size)
         for name in CURSOR_SOURCES:
             self.show(name, *shapes.get(name, ()))

@@ -40,7 +40,7 @@ class Pairs(RunPlot):
 
 
 class Scaling(RunPlot):
-    """γ of the matrix B₀ that the pairs are added to: γI, or γ times a diagonal."""
+    """γ of the matrix B₀ to which the pairs are added: γI, or γ times a diagonal."""
 
     id = "memory-gamma"
     title = "Scaling γ"
@@ -52,8 +52,8 @@ class Scaling(RunPlot):
 
 
 class Bytes(RunPlot):
-    """Memory that Q takes, or S and Y where there is no Q, 2 columns a pair: its rows are the working set;
-    the thin line is what it would take with a row for every weight."""
+    """Memory of Q, or of S and Y without Q, with 2 columns per pair and a row per weight of the working set.
+    The thin line is the memory with a row for every weight."""
 
     id = "memory-bytes"
     title = "Size of the pairs"

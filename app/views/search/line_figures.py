@@ -35,8 +35,8 @@ LEGEND_MARKS = dict(zip(MARK_NAMES, FIGURES["line-search"].marks, strict=True))
 
 
 class LineFigures:
-    """Figures over the step t, and their sources by name; a glyph has the name of its source. Axes cover φ
-    and its slopes, and no more of the other marks than lies on them."""
+    """Figures over the step t, and their sources by name; a glyph has the name of its source. The ranges of
+    the axes cover φ and its slopes, but not all other marks."""
 
     def __init__(self, name: str) -> None:
         self.sources = {key: ui.source(*columns) for key, columns in LINE_SOURCES.items()}
@@ -93,13 +93,13 @@ class LineFigures:
         self.phi.xaxis[0].axis_label = self.slope.xaxis[0].axis_label = steps
 
     def show(self, data: Data) -> None:
-        """Draw these sources, and nothing in the others."""
+        """Draw these sources, and clear the others."""
         for key, source in self.sources.items():
             ui.fill(source, *data.get(key, ()))
 
 
 def legend(shown: set[str]) -> str:
-    """Return what the marks mean, as HTML."""
+    """Return the legend of the marks as HTML."""
     return ui.mark_legend(
         (mark.glyph, mark.color, mark.words) for key, mark in LEGEND_MARKS.items() if key in shown
     )

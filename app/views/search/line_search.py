@@ -41,7 +41,7 @@ HELP = {parameter.name: parameter.help for rule in (Armijo, Wolfe) for parameter
 
 
 class LineAnalysis:
-    """The picture of one line in the window, and the results of both rules on it, computed in any thread."""
+    """The picture of one line in the window, and the steps of both rules on it; computed in any thread."""
 
     def __init__(self, study: Study, armijo: Armijo, wolfe: Wolfe, *, zoomed: bool, models: bool) -> None:
         self.study, self.armijo, self.wolfe, self.models = study, armijo, wolfe, models
@@ -170,12 +170,12 @@ class LineSearch(ProbeView):
     # computation
 
     def _mark(self, iteration: int) -> tuple[object, ...]:
-        """Return everything that the figure depends on."""
+        """Return the inputs of the figure."""
         knobs = (getattr(self, name) for name in KNOBS)
         return self.chosen, iteration, self.zoomed, self.models, *knobs
 
     def _look(self) -> None:
-        """Start to compute what the figure shows, unless it is drawn already or a computation is running."""
+        """Start to compute the figure, unless it is drawn already or a computation is running."""
         found = self.seen()
         if self._busy or found is None or self._why_no_line(found[1]):
             return
@@ -292,7 +292,7 @@ class LineSearch(ProbeView):
 
 
 def trials(seen: Seen) -> Data:
-    """Return the steps tried, in order, and the accepted one."""
+    """Return the trial steps, in order, and the accepted one."""
     numbers = [str(k + 1) for k in range(len(seen["t"]))]
     filled = np.where(accepted(seen), 1.0, 0.0)
     return {"trials": (seen["t"], seen["phi"] - float(seen["start"][0]), numbers, filled)}
@@ -305,7 +305,7 @@ def accepted(seen: Seen) -> np.ndarray:
 
 
 def joined(seen: Seen) -> Data:
-    """Return the trials as a line, and as another the largest value that the rule allowed at each."""
+    """Return the trials as a line, and the largest allowed value at each as another."""
     f, reference = map(float, seen["start"])
     order = np.argsort(seen["t"])
     t = np.append(0.0, seen["t"][order])
@@ -316,7 +316,7 @@ def joined(seen: Seen) -> Data:
 
 
 def on_line(looked: LineAnalysis) -> Data:
-    """Return the data to draw of a line, by source."""
+    """Return the columns to draw of a line, by source."""
     study, wolfe, picture, f = looked.study, looked.wolfe, looked.picture, looked.study.start
     ends = np.array([0.0, float(picture.t[-1])])
     data = {
@@ -362,7 +362,7 @@ def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
 
 
 def accepted_steps(looked: LineAnalysis) -> str:
-    """Return the sentence on the steps that the rules accept, and after how many trials."""
+    """Return the sentence on the steps that the rules accept, and the number of trials."""
     number, armijo, wolfe = ui.number, looked.armijo, looked.wolfe
     if looked.by_armijo is None:
         slope = f": its slope is {number(looked.study.slope(0.0))}" if looked.study.has_slopes else ""
@@ -387,7 +387,7 @@ def accepted_steps(looked: LineAnalysis) -> str:
 
 
 def _landed(t: float, lo: float, hi: float) -> str:
-    """Return in words where in its target segment an exact search ended."""
+    """Describe the place in its target segment at which an exact search ended."""
     if t in (lo, hi) and t > 0.0:
         return "on a breakpoint"
     if math.isinf(hi):

@@ -16,8 +16,8 @@ MOST_SPACED_BARS = 100
 
 
 class Trials(View):
-    """Trials of every search of the run under the cursor; a click on a bar moves the cursor to its search,
-    of the iterations that share a bar the one that tried most."""
+    """Trials of every search of the run under the cursor. A click on a bar moves the cursor to its search; if
+    iterations share a bar, to the one with most trials."""
 
     id = "trials"
     title = "Trials"

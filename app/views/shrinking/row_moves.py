@@ -1,4 +1,4 @@
-"""Which rows of W came in and went out, from what the ``rows`` probe saw."""
+"""Rows of W that became non-zero or zero, from the ``rows`` probe."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ class RowMoves:
     """Features of a run with a ``rows`` probe that became non-zero or zero between two observations.
 
     They ``entered`` or ``left`` between the observation at an iteration and the one ``before`` it. Those
-    ``since_start`` entered since the start and are still in, those ``gone`` were in and are out again. Those
-    in are in falling order of ‖W_j‖, those out begin with the last to leave.
+    ``since_start`` entered since the start and are still in, those ``gone`` were in and are out again.
+    Features that are in are sorted by decreasing ‖W_j‖, those that are out by decreasing iteration of
+    leaving.
     """
 
     def __init__(self, trace: Trace, iteration: int) -> None:
@@ -37,8 +38,8 @@ def _support(seen: Seen) -> np.ndarray:
 
 
 def _ranked(entries: Iterable[Seen], wanted: np.ndarray) -> list[int]:
-    """Return the features wanted, in the order in which the entries name them; those that none names, because
-    their norms were too small to be kept, come last."""
+    """Return the wanted features in the order of the entries; those whose norms were too small to be kept
+    come last."""
     wanted, found = wanted.copy(), []
     for seen in entries:
         if not wanted.any():

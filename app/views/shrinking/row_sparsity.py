@@ -45,12 +45,13 @@ class RowShare(RunPlot):
 
 
 class RowSparsity(Plots):
-    """The share of features in use in every run; W of every run at the cursor's iteration, features down,
-    outputs across, rows in falling order of their norms; where features are pixels the norms as a picture;
-    and by name which features of the run under the cursor came in and went out.
+    """Share of features in use in every run, and W of every run at the cursor's iteration.
 
-    While the cursor follows its run, each run is shown at its
-    newest iterate; else at the cursor's iteration, or at its last if it ended before.
+    W has features down and outputs across, with rows sorted by decreasing norm. If features are pixels, the
+    norms are a picture. Features of the run under the cursor that came in or went out are listed by name.
+
+    While the cursor follows its run, each run is shown at its newest iterate; else at the cursor's iteration,
+    or at its last if it ended before.
     """
 
     id = "rows"
@@ -114,7 +115,7 @@ class RowSparsity(Plots):
         return plot
 
     def _frame_runs(self, plot: figure, name: str) -> None:
-        """Draw frames of the runs' colours around images, which are named below."""
+        """Draw frames in the runs' colours around the images, with names below."""
         frames = {"fill_alpha": 0.0, "line_color": "color", "line_width": 1.5}
         plot.quad("left", "right", "top", "bottom", source=self._frames[name], **frames)
         ui.name_ticks(plot.xaxis[0], {})
@@ -168,7 +169,7 @@ class RowSparsity(Plots):
 
 @dataclass(frozen=True)
 class ShownRows:
-    """A run that is drawn: its colour, and what the probe saw last, and when."""
+    """A drawn run: its colour, the probe's last observation, and its iteration."""
 
     trace: Trace
     color: str

@@ -33,13 +33,12 @@ MAX_NAMED_WEIGHTS = 2
 class Shrinking(ProbeView):
     """The working set of the run under the cursor: its map, the test at the cursor, and its bounds over time.
 
-    At the cursor, the |g_j| of the weights that were tested are drawn against the bound. Of rows of weights
-    it is the part of λ that their slack leaves. The bound is λ - M̂/N for Zhong's rule (the elastic net has
-    λρ in place of λ).
+    At the cursor, |g_j| of the tested weights is compared with the bound. For rows of weights it is the part
+    of λ that their slack leaves. The bound is λ - M̂/N for Zhong's rule, with λρ in place of λ for the
+    elastic net.
 
-    Over time, M̂ and the violation at which the epoch ends are drawn. So is the radius of the ball by which
-    weights are proved to be zero. The last plot is the test of one weight, chosen by its number or by a click
-    on the map.
+    Over time, M̂, the violation at which the epoch ends, and the radius of the safe ball are drawn. The last
+    plot shows the test of one weight, chosen by its number or by a click on the map.
     """
 
     id = "shrinking"
@@ -167,8 +166,8 @@ class Shrinking(ProbeView):
 
 
 def _bars(size: np.ndarray, codes: np.ndarray, share: float) -> tuple[np.ndarray, ...]:
-    """Make the bars of a histogram of each group, the first behind the others, none where the count is zero;
-    the sizes are a ``share`` of all."""
+    """Draw the histogram of each group, the first behind the others; sizes are a ``share`` of all, and zero
+    counts have no bar."""
     edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
     counts = np.array([np.histogram(size[codes == code], edges)[0] for code, _, _ in HISTOGRAM_GROUPS])
     group, full = np.nonzero(counts)

@@ -36,11 +36,12 @@ TYPED = """.MuiInputAdornment-root { display: none !important; }
 
 
 class Words:
-    """Labels for the inequality of a test that a probe saw.
+    """Labels for the inequality of an observed test.
 
-    ``size`` is the size of a gradient, and ``l1`` the most of it at which zero is optimal, in the penalty's
-    own symbol. ``bound`` is the rule's bound, and ``axis`` its label on an axis. ``farthest`` is how far from
-    zero a gradient in the ball around the dual's optimum may be. ``guesses`` is true if there may be a bound.
+    ``size`` is the size of a gradient, and ``l1`` the largest at which zero is optimal, in the penalty's own
+    symbol. ``bound`` is the rule's bound, and ``axis`` its label on an axis. ``farthest`` is the largest
+    distance from zero of a gradient in the ball around the dual optimum. ``guesses`` is true if there may be
+    a bound.
     """
 
     def __init__(self, trace: Trace, seen: Seen) -> None:
@@ -53,7 +54,7 @@ class Words:
         self.guesses = bool(by) or float(seen["bound"]) > -np.inf
 
     def label(self, *lines: str) -> str:
-        """Return what the vertical axis says of these lines."""
+        """Return the label of the vertical axis for these lines."""
         return "  ·  ".join(DISTANCE_LINES[name][0].format(said=self) for name in lines)
 
 
@@ -100,7 +101,7 @@ class WhyLeft(ProbeView):
         self._begun = 0  # the weight that is shown until somebody chooses another
 
     def _begin(self, trace: Trace) -> None:
-        """Show a weight that came back, if there is one, until somebody has chosen another."""
+        """Show a weight that returned, if there is one, until a visitor chooses another."""
         if self.weight == self._begun:
             seen = (test.get("returned", ()) for _, test in trace.probes.entries(SHRINKING.name))
             self._begun = int(next((weights[0] for weights in seen if len(weights)), self.weight))
@@ -126,14 +127,17 @@ class WhyLeft(ProbeView):
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, said)}.</p>"
 
     def _watched(self, trace: Trace) -> int:
-        """Return the weight asked for, or the last one there is."""
+        """Return the chosen weight, or the last one if that does not exist."""
         return min(self.weight, int(trace.probes.entry(ACTIVE.name, 0)[1]["size"]) - 1)
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
-    """Return the tests of one weight over iterations, by the names in ``COURSE``: |g| (nan where it was not
-    tested), bound, strength of ‖w‖₁, |x_jᵀθ|, r‖x_j‖ and their sum (nan without a ball); whether it was in
-    the working set afterwards, and whether it was proved to be zero by then."""
+    """Return the tests of one weight over iterations, by the names in ``COURSE``.
+
+    They are |g| (nan if untested), bound, strength of ‖w‖₁, and |x_jᵀθ|, r‖x_j‖ and their sum (nan without a
+    ball). Two flags follow: whether it was in the working set afterwards, and whether it was proved to be
+    zero by then.
+    """
     course: list[tuple[float, ...]] = []
     # read while the run goes on: an entry of the first may be missing in the second, which was read later
     tested, active = trace.probes.entries(SHRINKING.name), dict(trace.probes.entries(ACTIVE.name))
@@ -149,13 +153,13 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
 
 
 def _has(seen: Seen, name: str, weight: int) -> int:
-    """Return whether a set that the ``active`` probe saw has a weight."""
+    """Return whether a set of the ``active`` probe contains a weight."""
     found = subset(seen, name)
     return contains(found, np.array([weight]))[0] if found else UNKNOWN
 
 
 def _of(seen: Seen, name: str, weight: int) -> float:
-    """Return a number of a weight, or of its row, in a test, nan where it was not tested or not kept."""
+    """Return a number of a weight, or of its row, in a test; nan if it was not tested or kept."""
     block = weight // int(seen.get("width", 1))
     for members, kept in (("members", name), ("stayed", f"stayed_{name}")):
         place = np.searchsorted(seen[members], block)
@@ -165,8 +169,7 @@ def _of(seen: Seen, name: str, weight: int) -> float:
 
 
 def block_states(trace: Trace, iteration: int, seen: Seen) -> np.ndarray:
-    """Return for each block whose gradient a test has kept whether it leaves, stays at zero, or is not zero:
-    SHRUNK, ZERO or NONZERO."""
+    """Return the state of each block whose gradient a test has kept: SHRUNK (it leaves), ZERO or NONZERO."""
     width = int(seen.get("width", 1))
     weights = width * seen["members"][:, None].astype(np.int64) + np.arange(width)
     codes = states(trace, iteration, weights.ravel()).reshape(-1, width)

@@ -54,10 +54,9 @@ SORT_GROWTH, EARLY_SORT_GROWTH = 2.0, 1.25
 class MapLayout:
     """One picture of a run, with room for as many iterations again.
 
-    Its lines are sorted and painted as the entries of the probe are when it is made. ``shown`` are its
-    weights in their order. A line has those between two ``edges``, and ``counts`` has the number of weights
-    that the lines below each edge stand for. A column of the ``image``, and of the ``band`` of the
-    ``others``, stands for ``width`` iterations.
+    Lines are sorted and coloured by the entries of the probe at its creation. ``shown`` are its weights in
+    order, and a line has those between two ``edges``. ``counts`` is the number of weights below each edge. A
+    column of the ``image``, and of the ``band`` of the ``others``, spans ``width`` iterations.
     """
 
     def __init__(self, trace: Trace, entries: list[int]) -> None:
@@ -92,7 +91,7 @@ class MapLayout:
         self.counts = np.append(0.0, np.cumsum(stands_for[order]))[self.edges]
 
     def is_due(self, trace: Trace, entries: list[int]) -> bool:
-        """Return whether the lines are due to be chosen and sorted again."""
+        """Return whether the lines have to be chosen and sorted again."""
         if entries[-1] >= self.room or self.run() is not trace:
             return True
         if trace.result:
@@ -101,7 +100,7 @@ class MapLayout:
         return grown >= (EARLY_SORT_GROWTH if self._strangers else SORT_GROWTH)
 
     def add(self, trace: Trace, entries: list[int]) -> slice:
-        """Paint the entries that are new, and return their columns."""
+        """Paint the new entries, and return their columns."""
         first = (self.until + 1) // self.width
         for k in (k for k in entries if k > self.until):
             _, seen = trace.probes.entry(ACTIVE.name, k)
@@ -118,8 +117,8 @@ class MapLayout:
         return names
 
     def weight_at(self, trace: Trace, line: int, iteration: int) -> int:
-        """Return a weight of a line that is at an iteration what the line is painted as, if any; of these,
-        one that is in every sample of which any of them is."""
+        """Return a weight of a line, if possible one that has the line's colour at an iteration. Of several,
+        return the one that random samples choose first."""
         members = self.shown[self.edges[line] : self.edges[line + 1]]
         code = self.image[line, min(iteration // self.width, self.image.shape[1] - 1)]
         alike = members[states(trace, iteration, members) == code]
@@ -127,8 +126,8 @@ class MapLayout:
         return int(members[np.argmin(rank(members))])
 
     def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
-        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there:
-        ``codes``, one a weight, in the order of the lines."""
+        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there.
+        ``codes`` has one state per weight, in the order of the lines."""
         start = min((self.until + 1) // self.width, k // self.width)
         columns = slice(start, k // self.width + 1)
         if codes.size:
@@ -146,20 +145,21 @@ class MapLayout:
 
 
 class WorkingSetMap(ProbeView):
-    """One column an iteration, one line a weight or a group of weights, coloured by what it is.
+    """A map of the working set: a column per iteration, a line per weight or group, coloured by its state.
 
-    If there are more weights than lines, those at the bottom have a line each. Above them the number of
-    weights that share a line grows the earlier they left: so many leave at once, and so few stay.
+    If there are more weights than lines, those at the bottom have a line each. Above them, groups grow with
+    the earliness of leaving: many weights leave early, few stay.
 
-    It has the weights that were picked for the working set after iteration 1 (or are not zero, while the
-    working set is all weights); all others are one thin band below, with their number. Lines are ordered by
-    when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
-    and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
-    What left by a proof has a colour of its own, and the guesses that were wrong are counted. What the
-    variables are, weights or others, the set says. Below the pointer it says which one that is, and when it
-    left and came back, as the browser finds it in the picture. A click puts the cursor on the iteration and
-    gives ``pick`` a weight of that line, of the picture that was clicked: there may be a newer one by the
-    time the click arrives.
+    It has the weights that were selected after iteration 1, or are not zero while the working set is full.
+    All others are one thin band below, with their number. Lines are sorted by the first leaving of their
+    weights, those that never left at the bottom. They are sorted anew as the run grows and when it ends. A
+    group has the colour of most of its members, but that of a returned one if it has any.
+
+    Weights that left by a proof have a colour of their own, and wrong guesses are counted. The working set
+    names the variables. The tooltip shows a weight with the iterations at which it left and returned, which
+    the browser finds in the picture. A click moves the cursor to the iteration, and passes to ``pick`` a
+    weight of that line. The weight is taken from the clicked picture, since a newer one may exist when the
+    click arrives.
     """
 
     id = "working-set"
@@ -194,7 +194,7 @@ class WorkingSetMap(ProbeView):
         self._body.extend([self._said, self.late_pane(self.figure)])
 
     def _fit(self) -> None:
-        """Set axes that reach to the newest iterate, not to the end of the room, and count weights, not
+        """Set the ranges of the axes: iterations up to the newest iterate, and numbers of weights, not
         lines."""
         extent = self.figure.quad(
             "left", "right", "bottom", "top", source=self._extent, fill_alpha=0.0, line_alpha=0.0
@@ -204,7 +204,7 @@ class WorkingSetMap(ProbeView):
         ui.name_ticks(self.figure.yaxis[0], {})
 
     def _name(self, kind: VariableKind, proofs: bool) -> None:
-        """Call the variables by their names on the axis and below the pointer."""
+        """Label the axis and the tooltip with the name of the variables."""
         line, named = ui.asset("pixels.js", "working_set_map.js"), list(kind.states(proofs=proofs))
         tips = {
             "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
@@ -240,8 +240,8 @@ class WorkingSetMap(ProbeView):
         self._say(trace)
 
     def _say(self, trace: Trace) -> None:
-        """Show how many weights were used, and what the colours mean. If guesses were made, show also how
-        many have turned out wrong up to the cursor."""
+        """Show the number of weights used and the legend; after guesses also the number of wrong ones up to
+        the cursor."""
         rows = trace.since(None)[0]
         until = rows["iteration"] <= self.cursor.iteration
         count = int(returns({name: rows[name][until] for name in ("returned", "events")}).sum())
@@ -288,7 +288,7 @@ class WorkingSetMap(ProbeView):
         )
 
     def _add(self, trace: Trace, entries: list[int]) -> None:
-        """Send the columns that are new."""
+        """Send the new columns."""
         layout = self._layout
         new = layout.add(trace, entries)
         for source, image in ((self._source, layout.image), (self._band, layout.band)):
@@ -298,11 +298,8 @@ class WorkingSetMap(ProbeView):
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
-    """Order weights, of which ``codes`` has a row an iterate, from those that never left to those that left
-    first.
-
-    Ties are ordered by how long the weights stayed, then by how long they were not zero.
-    """
+    """Return the order of weights from those that never left to those that left first. ``codes`` has a row
+    per iterate. Ties are ordered by how long the weights stayed, then by how long they were not zero."""
     inside = ~np.isin(codes, OUTSIDE_STATES)
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
     nonzero = (codes == NONZERO) | (codes == RETURNED)
@@ -310,7 +307,7 @@ def _by_exit(codes: np.ndarray) -> np.ndarray:
 
 
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return one code a group of neighbours: that of most of those that were observed."""
+    """Return one code per group of neighbours: the most frequent of those observed."""
     counts = np.stack(
         [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(STATE_COLORS))]
     )
@@ -336,8 +333,8 @@ def edges_of(count: int) -> np.ndarray:
 
 
 def _ticks(counts: np.ndarray) -> dict[float, int]:
-    """Choose round numbers of weights and the lines where they stand, the largest first, some way from each
-    other; ``counts`` are the weights below each edge of a line."""
+    """Choose round numbers of weights and the lines at which they stand, the largest first, with a minimum
+    distance. ``counts`` are the weights below each edge of a line."""
     if not counts[-1]:
         return {}
     powers = 10 ** np.arange(int(np.log10(counts[-1])) + 1)

@@ -11,11 +11,7 @@ from solverscope.app.ui.component import Component
 
 
 class HeatCells(Component):
-    """An invisible grid that makes a heat map, which is a picture, accessible from the keyboard.
-
-    Tab stops at it once, arrows move in it, and Enter sends the key of the cell. ``assets/sweep_cells.js``
-    draws a ring in the map around the cell that has the focus.
-    """
+    """An invisible grid over the heat map that makes the picture accessible from the keyboard."""
 
     figure = param.String(default="", doc="id of the heat map")
     rows = param.List(default=[], doc="what the rows are called, from the top down")

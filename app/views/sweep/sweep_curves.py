@@ -18,11 +18,10 @@ Curves = Mapping[str, Iterable[tuple[float | None, float | None]]]
 
 
 class SolverCurves(View):
-    """One figure: lines with a point for each run, a part of a sweep's view.
+    """One figure of a sweep: lines with a point per run.
 
-    ``name`` is its id and that of the figure, ``missing`` says why there is nothing yet, and ``axes`` are
-    those of :func:`solverscope.app.ui.plot`. Without anything
-    to draw there are no axes: a logarithmic one has nothing to begin at.
+    ``name`` is the id of the view and the figure, ``missing`` the reason for an empty one. ``axes`` are those
+    of :func:`solverscope.app.ui.plot`. An empty figure has no axes, since a logarithmic one has no range.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class SolverCurves(View):
         self._body.append(self.late_pane(self.figure))
 
     def put(self, curves: Curves) -> None:
-        """Show these curves, in the colours of their places; points that are not known stay out."""
+        """Show these curves in the colours of their places, without unknown points."""
         self._curves = {name: list(filter(_known, points)) for name, points in curves.items()}
         self.update()
 
@@ -87,7 +86,7 @@ class ChoiceCurves(SolverCurves):
         self.figure.scatter("x", "y", source=self.squares, marker="square", **open_mark)
 
     def put_choices(self, names: Sequence[str], chosen: Mapping[str, Chosen]) -> None:
-        """Show what was chosen for each solver, in the colour of its place among ``names``."""
+        """Show the choice for each solver, in the colour of its place among ``names``."""
         self._chosen = chosen
         over = {name: chosen[name].over if name in chosen else () for name in names}
         self.put({name: [(lam, mean) for lam, mean, _ in entries] for name, entries in over.items()})
@@ -114,5 +113,5 @@ def _known(point: tuple[float | None, float | None]) -> bool:
 
 
 def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a curve that is constant between its points, each value from its point on."""
+    """Return the corners of a piecewise constant curve, in which each value holds from its point on."""
     return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]

@@ -13,11 +13,11 @@ LEAST_SECONDS = 1e-3
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """One run of a sweep, as its figures need it.
+    """One run of a sweep with the numbers for the figures.
 
-    ``problem`` names what it has in common with runs of other solvers, ``state`` says where it is in a word.
-    ``seconds`` are the CPU seconds to the gap that is asked for (None: not reached), ``metric`` is on
-    held-out data if there are any, and ``pool`` names the data without saying which part is held out.
+    ``problem`` names what it shares with runs of other solvers, ``state`` is its state in a word. ``seconds``
+    are the CPU seconds to the requested gap (None: not reached). ``metric`` is on held-out data, if there are
+    any. ``pool`` names the data without the held-out part.
     """
 
     key: str
@@ -35,13 +35,13 @@ class CellOutcome:
 
     @property
     def clock(self) -> float | None:
-        """Return the seconds as far as the clock tells them apart."""
+        """Return the seconds, or the resolution of the clock if that is more."""
         return None if self.seconds is None else max(self.seconds, LEAST_SECONDS)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The λ that did best on held-out data, in words and as numbers; or λ/λ_max if ``relative``.
+    """The λ with the best metric on held-out data, in words and as a number; or λ/λ_max if ``relative``.
 
     ``over`` has all λ, the largest first, each with mean and standard error of the metric. ``lam_1se`` and
     ``metric_1se`` are those of the one-standard-error rule, None without a cross-validation.
@@ -70,9 +70,12 @@ def problems_of(outcomes: Sequence[CellOutcome]) -> list[str]:
 
 
 def profiles(outcomes: Sequence[CellOutcome]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the performance profile of each solver (Dolan and Moré 2002, eq. (2.1)): factors τ, and the
-    share of the problems on which it took at most τ times the seconds of the fastest. A run that did not
-    reach the gap took infinitely long; problems of which a run is not over yet are left out."""
+    """Return the performance profile of each solver (Dolan and Moré 2002, eq. (2.1)).
+
+    It has factors τ, and the share of the problems on which the solver took at most τ times the seconds of
+    the fastest. A run that did not reach the gap took infinitely long. Problems with active runs are left
+    out.
+    """
     names = labels_of(outcomes)
     table: dict[str, dict[str, float]] = {}
     for outcome in outcomes:

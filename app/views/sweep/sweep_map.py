@@ -1,4 +1,4 @@
-"""A sweep: how long each solver took at each λ, and what that says of the solvers."""
+"""A sweep: time to a gap over λ and solvers, with figures derived from it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Sweep(View):
     """Heat map of the time to a gap over problems and solvers, performance profiles, time against λ, and
     accuracy against non-zeros.
 
-    ``outcomes(gap)`` gives what is known of the runs, ``choices()`` which λ were chosen, ``on_open(key)`` is
-    called with the run that a visitor clicks on.
+    ``outcomes(gap)`` returns the known results of the runs, and ``choices()`` the chosen λ. ``on_open(key)``
+    is called with the run that a visitor clicks on.
     """
 
     id = "sweep"
@@ -169,7 +169,7 @@ class Sweep(View):
         self._draw_choices(best, names, {o.pool for o in outcomes if o.data == self.data.value})
 
     def _draw_choices(self, chosen: Sequence[Chosen], names: Sequence[str], pools: set[str]) -> None:
-        """Write which λ were chosen, and draw the metric over λ on the data that are shown."""
+        """Show the chosen λ, and the metric over λ on the selected data."""
         self._named.param.update(
             object="<br>".join(html.escape(one.text) for one in chosen), visible=bool(chosen)
         )

@@ -1,1 +1,1 @@
-"""The view of how weights move, and of the clusters that they move in."""
+"""The view of weight trajectories and their clusters."""

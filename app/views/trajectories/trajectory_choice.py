@@ -22,8 +22,8 @@ NAME_SEPARATOR = re.compile(r",(?![^(]*\))")
 
 
 class Followed:
-    """The weights of a run that a probe follows: ``members`` are their numbers in w, of ``size`` weights, as
-    they were seen at an iterate with their ``values``."""
+    """The weights of a run that a probe follows. ``members`` are their indices in w, of ``size`` weights, and
+    ``values`` their values at an iterate."""
 
     def __init__(self, trace: Trace, seen: Seen) -> None:
         self.trace, self.members, self.values = trace, seen["members"], seen["values"]
@@ -36,16 +36,19 @@ class Followed:
         return about.get("n_features", self.size), about.get("n_outputs", 1)
 
     def outputs(self) -> dict[str, int]:
-        """Name the outputs whose weights are clustered apart, and behind them the transitions, if there are
-        any; those of one output have no choice."""
+        """Return the names of the outputs whose weights are clustered separately, then the transitions, if
+        any; none for a single output."""
         features, outputs = self.shape
         found = {self.trace.names.output(c): c for c in range(min(outputs, MAX_OFFERED_OUTPUTS))}
         return found | ({TRANSITIONS: outputs} if self.size > features * outputs else {})
 
     def choose(self, kind: str, count: int, output: int, named: str) -> tuple[np.ndarray, str]:
-        """Choose at most ``count`` weights of one output: the largest, random ones, always the same, or those
-        that ``named`` lists by the names or the numbers of their features. Return their places in what the
-        probe saw, and what is to be said of those asked for that cannot be drawn."""
+        """Choose at most ``count`` weights of one output: the largest, random ones with a fixed seed, or
+        those that ``named`` lists.
+
+        ``named`` has names or numbers of features. Returns their places in the observation, and a message on
+        those that cannot be drawn.
+        """
         features, outputs = self.shape
         body = self.members < features * outputs
         mine = np.flatnonzero(body & (self.members % outputs == output) if output < outputs else ~body)

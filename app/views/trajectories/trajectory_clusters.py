@@ -23,7 +23,7 @@ MAKERS = {
 @dataclass(frozen=True)
 class Grouping:
     """Clusters of the weights drawn at one iterate: ``labels`` (n,) from 0, -1 for none, made by ``maker``.
-    ``slots`` (n,) is what each weight is drawn as: the number of a colour, ``COLORED`` for all others."""
+    ``slots`` (n,) is the number of each weight's colour, ``COLORED`` for all others."""
 
     labels: np.ndarray
     maker: str
@@ -31,10 +31,10 @@ class Grouping:
 
     @classmethod
     def of(cls, beta: np.ndarray, change: np.ndarray, own: np.ndarray, maker: str, count: int) -> Grouping:
-        """Cluster weights by their values, what these changed by, and the solver's own clusters (-1: none).
+        """Cluster weights by their values, their changes, and the solver's own clusters (-1: none).
 
-        If the solver has no clusters of its own, and unless chunks are asked for, there are at most ``count``
-        clusters by k-means. It works on (β, Δβ) as they are: divided by their deviations, changes near the
+        Without clusters of the solver, and unless chunks are asked for, there are at most ``count`` clusters
+        by k-means. It works on unscaled (β, Δβ). If they were divided by their deviations, changes near the
         end of a run, which are noise, would count as much as weights.
         """
         if maker == "own" and (own >= 0).any():
@@ -46,8 +46,8 @@ class Grouping:
         return cls(labels, maker, _slots(labels, beta))
 
     def spread(self, values: np.ndarray) -> tuple[float, float]:
-        """Return the standard deviation inside these clusters, and that of their means, at other values of
-        the weights, nan where one is not known."""
+        """Return the standard deviation inside these clusters, and that of their means, for other values of
+        the weights; nan if one is unknown."""
         known = np.isfinite(values)
         inside, between = spreads(np.where(known, values, 0.0), np.where(known, self.labels, -1))
         return float(np.sqrt(inside)), float(np.sqrt(between))
@@ -55,8 +55,8 @@ class Grouping:
     def crossovers(self, history: WeightHistory) -> np.ndarray:
         """Return a mask (T, n) of weights that have changed their cluster since the previous row.
 
-        The solver's own clusters are those that it had at each iterate, chunks are made of each iterate. With
-        k-means a weight is, at each iterate, in that of these clusters whose mean there is nearest to it.
+        The solver's own clusters are those recorded at each iterate; chunks are computed for each iterate.
+        With k-means a weight belongs, at each iterate, to the cluster with the nearest mean.
         """
         labels = self._at_each(history)
         moved = np.zeros(labels.shape, dtype=bool)
@@ -84,10 +84,10 @@ class Grouping:
 
 
 def _slots(labels: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Assign colours to the clusters with most weights, of equal ones to those with the largest.
+    """Assign colours to the clusters with most weights; ties go to the largest weights.
 
-    Colours are in the order of the first weight in each: the same at each visit of an iterate, and mostly
-    that of their weights before.
+    Colours are in the order of the first weight in each. So an iterate has the same colours at each visit,
+    and weights mostly keep theirs.
     """
     slots = np.full(labels.size, COLORED, dtype=np.int64)
     inside = labels >= 0

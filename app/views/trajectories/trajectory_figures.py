@@ -1,5 +1,5 @@
-"""The pictures of trajectories: β over iterations, how many weights a cluster has, and how far apart they
-are."""
+"""The pictures of trajectories: β over iterations, sizes of clusters, and distances within and between
+them."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class Figures:
         return plot
 
     def show_phases(self, phases: Sequence[tuple[int, int, str]]) -> None:
-        """Shade phases, each with its start, its end and its name, of which each has a shade of its own, the
-        first none; where there are several, write the names of those that are wide enough."""
+        """Shade phases, given by start, end and name; each name has a shade, the first none. With several
+        names, those of wide phases are written."""
         names = dict.fromkeys(name for _, _, name in phases)
         shades = {name: PHASE_ALPHAS[k % len(PHASE_ALPHAS)] for k, name in enumerate(names)}
         shaded = [(start, end, shades[name]) for start, end, name in phases if shades[name]]
@@ -98,18 +98,18 @@ class Figures:
         self.phases.data = ui.columns(self.phases, wide)
 
     def show_marks(self, iterations: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
-        """Draw a cross a crossover."""
+        """Draw a cross per crossover."""
         ui.put(self.marks, {"x": iterations, "at": values, "color": [CLUSTER_COLORS[slot] for slot in slots]})
 
     def show_sizes(self, slots: list[int], sizes: list[int], texts: list[str]) -> None:
-        """Draw a bar a colour, the first on top."""
+        """Draw a bar per colour, the first on top."""
         bars = enumerate(zip(sizes, slots, strict=True))
         rows = [(-k, size, slot, CLUSTER_COLORS[slot], BAR_ALPHA) for k, (size, slot) in bars]
         self.bars.data = ui.columns(self.bars, rows)
         ui.name_ticks(self.sizes.yaxis[0], {-k: text for k, text in enumerate(texts)})
 
     def isolate(self, slot: int | None) -> None:
-        """Make the weights of one colour stand out; None: all as they are."""
+        """Highlight the weights of one colour; None ends that."""
         self.lines.isolate(slot)
         alpha = [BAR_ALPHA if slot in (None, k) else FADED_ALPHA for k in self.bars.data["slot"]]
         ui.put(self.bars, {**self.bars.data, "alpha": alpha})

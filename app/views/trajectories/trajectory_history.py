@@ -38,11 +38,11 @@ class WeightHistory:
 
     @property
     def last(self) -> int:
-        """Return the newest iterate that is there; -1 if there is none."""
+        """Return the newest recorded iteration; -1 if there is none."""
         return int(self.iterations[-1]) if len(self) else -1
 
     def update(self, entries: Entries) -> bool:
-        """Add the iterates that are new; False if there would be too many, and all have to be read again."""
+        """Add the new iterates; return False if there would be too many, so that all must be read again."""
         new = self._due([entry for entry in entries if entry[0] > self.last])
         if len(self) + len(new) > MAX_DRAWN_ITERATES:
             return False

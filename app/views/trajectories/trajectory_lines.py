@@ -32,7 +32,7 @@ PIECES = 1.0
 
 
 def points(values: np.ndarray, iterations: np.ndarray, members) -> dict[str, np.ndarray]:
-    """Return trajectories one behind the other, each ended by nan."""
+    """Return trajectories one after another, each ended by nan."""
     rows, count = len(iterations), len(members)
     x, y = (np.full((count, rows + 1), np.nan, dtype=np.float32) for _ in range(2))
     if count:
@@ -47,11 +47,11 @@ NO_LINE_POINTS = points(np.empty((0, 0)), np.empty(0), [])
 
 
 class Lines:
-    """The trajectories of a history, by their colours. What is new of a run is a piece of each trajectory: it
-    alone is sent, and looked through by the browser; now and then, when the pieces have grown many, the whole
-    is sent.
+    """The trajectories of a history by their colours.
 
-    A source has the columns "x" (iteration), "y" (β) and "of", the column of the history; nan ends a piece.
+    New iterates are sent as a piece of each trajectory, and the browser searches these alone. Once there are
+    many pieces, the whole is sent. A source has the columns "x" (iteration), "y" (β) and "of", the column of
+    the history; nan ends a piece.
     """
 
     def __init__(self, plot: figure) -> None:
@@ -67,7 +67,7 @@ class Lines:
         self._rows = self._sent = 0
 
     def send(self, history: WeightHistory, slots: np.ndarray) -> None:
-        """Send everything: weight k of the history in the colour ``slots[k]``."""
+        """Send all trajectories: weight k of the history has the colour ``slots[k]``."""
         width = LINE_WIDTH if slots.size <= MAX_WIDE_LINES else 1.0
         for drawn in self.renderers:
             drawn.glyph.line_width = width
@@ -79,7 +79,7 @@ class Lines:
             ui.put(source, NO_LINE_POINTS)
 
     def add(self, history: WeightHistory) -> None:
-        """Send the rows that are new, in the same colours."""
+        """Send the new rows in the same colours."""
         new = len(history) - self._rows
         if not new:
             return
@@ -95,7 +95,7 @@ class Lines:
         self._sent += new + 2
 
     def isolate(self, slot: int | None) -> None:
-        """Make the weights of one colour stand out; None: all as they are."""
+        """Highlight the weights of one colour; None ends that."""
         for k, pair in enumerate(self._drawn):
             alpha = _usual(k) if slot is None else (1.0 if k == slot else FADED_ALPHA)
             for drawn in pair:

@@ -1,4 +1,4 @@
-"""How weights move: hundreds of trajectories, in the colours of the clusters they move in."""
+"""Weight trajectories: hundreds of them, coloured by cluster."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ CLICK_SHARE = 0.03
 
 
 class Trajectories(ProbeView):
-    """β of up to hundreds of weights of the run under the cursor, over its iterations, in the colours of
-    clusters at the cursor: the solver's own where it has any, else clusters found here, which any solver's
-    weights have. Eight clusters have a colour, the rest is grey; a cross marks where a weight went over to
-    another cluster. Weights of different outputs are clustered apart, and drawn one output at a time.
+    """β of up to hundreds of weights of the run under the cursor, over its iterations, coloured by cluster.
 
-    Next to it are the sizes of the clusters. Over time it shows how far weights are from the mean of their
-    cluster, and these means from each other. A click on a line or a bar isolates that cluster, a second one
-    shows all again; a click away from the lines moves the cursor.
+    Clusters at the cursor are the solver's own, else they are computed here, for any solver. Eight clusters
+    have a colour, the others are grey. A cross marks a weight that changes its cluster. Outputs are clustered
+    separately, and drawn one at a time.
+
+    Next to it are the sizes of the clusters. Over time it shows the distances of weights from the mean of
+    their cluster, and of these means from each other. A click on a line or a bar isolates that cluster, a
+    second one shows all again. A click away from the lines moves the cursor.
     """
 
     id = "trajectories"
@@ -144,7 +145,7 @@ class Trajectories(ProbeView):
         self.figures.lam_marks.show_run(trace)
 
     def _begin(self, trace: Trace, seen: Seen) -> None:
-        """Offer the outputs of another run, and forget the run before."""
+        """Show the outputs of another run, and drop the previous run."""
         self.history, self.grouping = None, None
         options = Followed(trace, seen).outputs()
         output = self.output if self.output in options.values() else 0
@@ -156,11 +157,7 @@ class Trajectories(ProbeView):
             self.output = output
 
     def _is_due(self, trace: Trace, at: int) -> bool:
-        """Return whether weights have to be chosen and clustered anew at an iterate.
-
-        They always are after a change of the settings. While the cursor follows a run, the choice is not
-        repeated at every iterate, only after ``BETWEEN_TWO`` seconds.
-        """
+        """Return whether weights have to be chosen and clustered again at an iterate."""
         setting = self.which, self.count, self.named, self.output, self.maker, self.clusters
         if self._drawn.changed("setting", trace, *setting) or self.history is None:
             return True
@@ -170,7 +167,7 @@ class Trajectories(ProbeView):
     # the weights and their clusters
 
     def _group(self, trace: Trace, entries: Entries, place: int) -> None:
-        """Choose the weights to draw, and cluster them, as they are at an entry."""
+        """Choose the weights to draw, and cluster them by their values in an entry."""
         at, seen = entries[place]
         self._drawn.changed("clusters", trace, at)
         self.drew(at)
@@ -202,7 +199,7 @@ class Trajectories(ProbeView):
         self._said.object = self._sentences(followed, at, seen, beta, moved)
 
     def _read(self, entries: Entries) -> None:
-        """Read all iterates again: they have become too many, and every second one is left out."""
+        """Read all iterates again after there were too many; every second one is left out."""
         self.history = WeightHistory(entries, self.history.places)
         self._spreads = []
         self.figures.lines.send(self.history, self.grouping.slots)
@@ -294,7 +291,7 @@ class Trajectories(ProbeView):
 
 
 def _values(seen: Seen, places: np.ndarray) -> np.ndarray:
-    """Return the values observed by a probe: zero while a weight was not followed yet, clipped if a run
+    """Return the values observed by a probe, zero before a weight was followed; they are clipped if a run
     diverges."""
     found = np.zeros(places.size)
     there = places < seen["values"].size
@@ -308,5 +305,5 @@ def _own(seen: Seen, places: np.ndarray) -> np.ndarray:
 
 
 def _round(seen: Seen) -> str:
-    """Number the round, or epoch, of a solver that works in phases."""
+    """Return the number of the round, or epoch, of a solver with phases."""
     return f"epoch {ui.number(int(seen['epoch']))}" if int(seen["epoch"]) >= 0 and seen["phase"] else ""

@@ -228,7 +228,7 @@ class Course:
         return iterate.record(self._next(), **self._where(phase))
 
     def clustered(self, clusters: Clusters) -> Iterate:
-        """Record a clustering at the point of the newest iterate, which stays the same."""
+        """Record a clustering at the point of the newest iterate, which does not move."""
         before, self.clusters = self.clusters, clusters
         known = {"violation": self.iterate.here.point.violation(), "dual_gap": self.iterate.gap}
         if before is not None:

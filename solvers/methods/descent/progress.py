@@ -56,7 +56,7 @@ class DescentProgress:
 
     @property
     def proved(self) -> str:
-        """Return the bound in words, to be added to a message; empty if there is none."""
+        """Return the bound as a clause for a message, or ""."""
         if math.isnan(self._gap):
             return ""
         return f"; f is proved to be above the minimum by {self._gap:.3g} at most"

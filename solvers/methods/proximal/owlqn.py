@@ -243,7 +243,7 @@ def steepest_subgradient(w: np.ndarray, g: np.ndarray, l1: float | np.ndarray, p
 
 
 def _all_of(mask: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Return where ``mask``, which is overwritten, and all others hold."""
+    """Return the conjunction of masks, in ``mask``, which is overwritten."""
     for other in others:
         mask &= other
     return mask

@@ -132,8 +132,8 @@ class QuadraticModel:
             self.gamma = self.memory.scaling(self.solver.gamma)
 
     def _affordable(self, size: int) -> float:
-        """Return how many pairs on ``size`` weights cost as much as the rest of an iteration: Q̂ = QR takes
-        4k² products per weight."""
+        """Return the number of pairs on ``size`` weights that cost as much as the rest of an iteration: Q̂ =
+        QR takes 4k² products per weight."""
         design = self.problem.design
         return math.sqrt(GEMM_SPEEDUP * SCORE_WORK * design.n_rows * design.n_outputs / (4.0 * size))
 
@@ -184,7 +184,7 @@ class DiagonalMetric:
         return self._root
 
     def carry(self, kept: np.ndarray, known: np.ndarray) -> None:
-        """Go over to other members, as :meth:`.memory.PairMemory.carry` does; D of new ones is 1 at first."""
+        """Change to other members, as :meth:`.memory.PairMemory.carry` does; D of new ones is 1 at first."""
         if self._root is not None:
             self._root = spread(self._root[kept], known) + ~known
             self.stale = self.stale or not known.all()

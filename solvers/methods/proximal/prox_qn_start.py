@@ -25,9 +25,9 @@ HUGE = 10_000_000
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What a warm-up hands over: the weights, the number of their iterate, and of epochs so far.
+    """The result of a warm-up: the weights, the number of their iterate, and that of epochs so far.
 
-    ``warm_up`` names the solver that ran, None without a warm-up; ``shown`` is whether it has shown the
+    ``warm_up`` names the solver that ran, None without a warm-up; ``shown`` is whether it has yielded the
     iterate.
     """
 

@@ -97,7 +97,7 @@ class Newton(WorkingSetSteps):
         self.damping = solver.damping
 
     def step(self, point: Point, state: WorkingSetState) -> SearchResult[Point]:
-        """Step to p, and from there towards the Newton point as far as f is low enough."""
+        """Move to p, and from there towards the Newton point while f is low enough."""
         members, problem = state.members, self.problem
         w, g, f = members.take(point.w).copy(), state.gradient, point.objective
         self.first, penalty = self.first or state.largest, problem.penalty_on(members)

@@ -67,7 +67,7 @@ class FOBOS(Solver):
 
 
 class FobosState:
-    """Weights, and the proximal steps that the row of each feature has taken (``settled``)."""
+    """Weights, and the number of proximal steps taken by the row of each feature (``settled``)."""
 
     def __init__(self, problem: Problem, w: np.ndarray, eta0: float) -> None:
         loss = problem.loss
@@ -217,7 +217,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
 
 @kernel
 def settle(W, t, eta0, length, settled):
-    """Bring every row up to date."""
+    """Take the missing proximal steps of every row."""
     for j in range(W.shape[0]):
         settle_row(W, j, t, eta0, length, settled)
         settled.steps[j], settled.length[j] = t, length

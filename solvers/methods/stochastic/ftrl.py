@@ -103,7 +103,7 @@ class Sums(NamedTuple):
 
 
 class FtrlState:
-    """Weights w, sums z and sums of squares n by their letters, and the instances k so far."""
+    """The state of a run: weights w, sums z, sums of squares n, and the number of instances k so far."""
 
     def __init__(self, solver: FTRL, problem: Problem, w: np.ndarray) -> None:
         design, loss, penalty = problem.design, problem.loss, problem.penalty
@@ -182,8 +182,8 @@ class FtrlState:
         problem.design.touched += 2 * entries
 
     def _take_together(self, batches: Batches, n_steps: int) -> None:
-        """Do what :func:`steps` does, with lanes shared by the team: each adds the gradient of the step
-        before and then gives its scores, so that threads wait for each other once a step."""
+        """Take the steps of :func:`steps` with lanes shared by the team. Each thread adds the gradient of the
+        previous step, then computes its scores, so that threads wait for each other once per step."""
         work = last = owed = None
         for b in range(n_steps + 1):
             (last, was), owed = (work, owed), (self.k * self.strengths[0], self.k * self.strengths[1])

@@ -171,8 +171,8 @@ class Weights(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Instances a pass; step η0 / (1 + passes) or, with a ``decay``, η0 decay^passes; λ of a pass; whether
-    weights are used before they have paid."""
+    """Parameters of the steps of a pass. They are instances per pass; step η0 / (1 + passes) or, with a
+    ``decay``, η0 decay^passes; λ of a pass; and whether weights are used before their penalty is paid."""
 
     N: int
     eta0: float

@@ -127,7 +127,8 @@ def excess(point: Point, known: KnownMinimum, tol: float) -> float | None:
 
 
 def missing(problem: Problem, knows: Knows) -> str | None:
-    """Return the field of the record to measure for a solver that does not know it; None if there is none."""
+    """Return the field to measure for a solver that does not know it: "violation" or "dual_gap". None if the
+    solver knows it, or if no gap can be proved."""
     if problem.smooth:
         return None if knows.violation else "violation"
     return None if knows.dual_gap or not can_be_certified(problem) else "dual_gap"

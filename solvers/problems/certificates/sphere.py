@@ -48,7 +48,7 @@ class Bends:
 
     @classmethod
     def of(cls, problem: Problem) -> Bends:
-        """Return how much the loss of a problem bends that has a sphere."""
+        """Return the curvature bounds of the loss of a problem that has a sphere."""
         bounds, design = problem.loss.bends(), problem.design
         largest = float(bounds.Z.max(initial=0.0))
         if np.all(largest == bounds.Z):

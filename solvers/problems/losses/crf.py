@@ -104,7 +104,7 @@ class BoundChains(BoundLoss):
         return Scores(Z, tail[:-2].reshape(-1))
 
     def _of(self, y: np.ndarray, offsets: np.ndarray) -> Self:
-        """Return the loss of other sequences."""
+        """Return the loss for other sequences."""
         pairs = count_pairs(y, offsets, self.n_outputs)
         return replace(self, y=y, offsets=offsets, blocks=pack(offsets, y), true_pairs=pairs)
 

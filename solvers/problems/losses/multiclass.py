@@ -91,8 +91,7 @@ class BoundSoftmax(RowLoss):
 
 
 def with_truth(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the probabilities of which the residual G is left once the truth, one place a row, is taken
-    from them."""
+    """Return the probabilities P of a residual G = P - truth; the truth has one place per row."""
     μ = G.copy()
     μ[np.arange(places.size), places] += 1.0
     return μ
@@ -113,7 +112,7 @@ def covariances(μ: np.ndarray, D: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def write_variances(G, places, out):
-    """Write μ(1 - μ) to ``out``, μ being G plus the truth: in one walk, without an array of μ."""
+    """Write μ(1 - μ) to ``out``, μ = G plus the truth, without an array of μ."""
     for i in range(G.shape[0]):
         for c in range(G.shape[1]):
             out[i, c] = G[i, c] * (1.0 - G[i, c])

@@ -149,9 +149,11 @@ def gradients(Z, Y, margins, G):
 
 @lines.register(MultilabelMaxTerm)
 def lines_of_pairs(term, z, d, y, a, b):
-    """Write the constant 0 of no pair first. With a uniform Δ the others are the pairs that are the worst for
-    some t >= 0, and one or two more: the envelope of the other labels and that of the labels are walked along
-    together."""
+    """Write the constant 0 of no pair, then the lines of all pairs; return their number.
+
+    With a uniform Δ only the pairs that are worst for some t >= 0 follow, and one or two more. They are found
+    by merging the envelopes of the labels and of the other labels.
+    """
     margins = term.margins
     a[0], b[0] = 0.0, 0.0
     m, n = z.size, 1

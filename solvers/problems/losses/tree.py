@@ -108,7 +108,7 @@ class BoundTree(RowLoss):
     def chunk_curved(
         self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
     ) -> None:
-        """Write those of the softmax over the leaves, along the change of their α, summed up the tree."""
+        """Write ∇²L D: that of the softmax over the leaves for the change of their α, summed up the tree."""
         P = with_truth(G[:, self.leaves], np.searchsorted(self.leaves, self.y[rows]))
         change = self._leaf_scores(D)
         covariances(P, change, change)

@@ -19,8 +19,8 @@ MOST_EXAMPLES = 6
 
 @dataclass(frozen=True)
 class Examples:
-    """The first instances of a part of the data: their rows of X, (rows, d), and the loss that holds their
-    labels or targets. ``held_out`` tells whether no solver has seen them."""
+    """The first instances of a part of the data: their rows of X, (rows, d), and the loss with their labels
+    or targets. ``held_out`` is whether no solver has seen them."""
 
     rows: sp.csr_array
     loss: BoundLoss
@@ -36,13 +36,13 @@ class Examples:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Return how many rows each instance has."""
+        """Return the number of rows of each instance."""
         offsets = getattr(self.loss, "offsets", None)
         return np.ones(self.loss.n_instances, dtype=np.int64) if offsets is None else np.diff(offsets)
 
     def predict(self, W: np.ndarray, tail: np.ndarray) -> np.ndarray:
-        """Return the labels that the model gives, coded as the ``truth`` of the loss, or numeric targets in
-        single precision. Of a model that ranks labels, those that come first, as many as an instance has."""
+        """Return the predicted labels, coded as the ``truth`` of the loss, or numeric targets in single
+        precision. A model that ranks labels predicts the first ones, as many as an instance has."""
         found = self.loss.predict(Scores(np.ascontiguousarray(self.rows @ W), tail.copy()))
         if self.loss.numeric:
             return np.asarray(found).astype(np.float32)

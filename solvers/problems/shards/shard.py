@@ -21,7 +21,7 @@ Order = tuple[Any, ...]
 
 
 class At(NamedTuple):
-    """An argument that a shard holds already, under this number."""
+    """A reference to an object that a shard holds under this number."""
 
     place: int
 
@@ -36,7 +36,7 @@ def add(one: Any, other: Any) -> Any:
 
 
 def join(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the columns of one matrix, and those of the other after them."""
+    """Return the columns of two matrices in one, those of the first before the others."""
     return np.concatenate([one, other], axis=1)
 
 
@@ -54,10 +54,8 @@ ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
 
 
 class Shard:
-    """Rows of X and their labels.
-
-    Z, and all arrays computed from it, stay here under a number. Only sums over rows are sent.
-    """
+    """Rows of X and their labels. Z, and all arrays computed from it, are held here by number. Only sums over
+    rows are sent."""
 
     def __init__(self, X: Any, loss: BoundLoss, number: int = 0, threads: int = 1) -> None:
         self.number, self.team = number, Team(threads)
@@ -124,37 +122,37 @@ class Shard:
         return self.design.adjoint_of_squares(h, active or self.design.working_set())
 
     def metric(self, scores: Scores) -> tuple[float, int]:
-        """Return the sum of a measure that is a mean over rows, and how many rows there are."""
+        """Return the sum of a measure that is a mean over rows, and the number of rows."""
         return self.loss.metric(scores) * self.design.n_rows, self.design.n_rows
 
     # breakpoints along a line
 
     def kinks(self, new: int, scores: Scores, delta: Scores) -> float:
-        """Find them, and return the slope at 0."""
+        """Find the breakpoints along a line, and return the slope at 0."""
         found = self.loss.breakpoints(scores, delta)
         self.held[new] = found.t, found.jump, np.cumsum(found.jump)
         return found.slope
 
     def rise(self, kinks: Kinks, t: float) -> float:
-        """Return by how much the slope has risen after step t."""
+        """Return the increase of the slope up to step t."""
         at, _, risen = kinks
         k = int(np.searchsorted(at, t, side="right"))
         return float(risen[k - 1]) if k else 0.0
 
     def middle(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
-        """Return a column: how many there are in (lo, hi], and the one in their middle."""
+        """Return a column: the number of breakpoints in (lo, hi], and their median."""
         at, _, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.array([[last - first], [at[(first + last) // 2] if last > first else hi]])
 
     def points(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
-        """Return a column for each in (lo, hi]: its step, and the jump there."""
+        """Return a column for each breakpoint in (lo, hi]: its step, and the jump there."""
         at, jump, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.stack([at[first:last], jump[first:last]])
 
 
 def check_count(count: int, n_samples: int) -> None:
-    """Refuse, in a sentence, more shards than there are samples to hold."""
+    """Raise ValueError, one sentence, for more shards than samples."""
     if not 0 < count <= n_samples:
         raise ValueError(f"{count} shards of {n_samples} samples are not possible: give from 1 to that many")

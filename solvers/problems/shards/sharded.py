@@ -1,8 +1,8 @@
 """Design and loss whose rows are split over shards: solvers see no difference (Yu et al. 2010, section 9).
 
-Weights go out, and sums over rows come back: a product with A sends the entries of a working set, one with
-Aᵀ brings as many, a value or a slope is one number. Z, and what is as large as Z, stays where its rows are;
-:class:`ShardedScores` stands for it.
+Weights are sent, and sums over rows received. A product with A sends the entries of a working set, one with
+Aᵀ receives as many, a value or a slope is one number. Z, and arrays of its size, stay with their rows;
+:class:`ShardedScores` represents them.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ HEAD_ROWS = 1 << 12
 
 
 class OrderQueue:
-    """Orders to the shards whose answers are not waited for: they are sent with the next one that has an
-    answer."""
+    """A queue of orders to the shards that need no answer: they are sent with the next one that does."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self.pool = pool
@@ -51,11 +50,11 @@ class OrderQueue:
         self.latest: WeakKeyDictionary[Lineage, tuple[np.ndarray, Held]] = WeakKeyDictionary()
 
     def add(self, name: str, new: int | None, *arguments: Any) -> None:
-        """Add an order whose answer stays on the shards, as ``new``, or that has none."""
+        """Add an order whose result stays on the shards under the number ``new``, or that has none."""
         self._waiting.append((name, new, *_told(arguments)))
 
     def send(self, name: str, arguments: Sequence[Any], pulse: Callable[[], None]) -> ShardAnswer:
-        """Send an order, after those that wait, and return the combined answer of the shards."""
+        """Send an order after the queued ones, and return the combined answer of the shards."""
         with self._lock:
             waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
             return self.pool.ask([*waiting, (name, None, *_told(arguments))], pulse)
@@ -73,7 +72,7 @@ class Held:
 
 
 def _told(arguments: Sequence[Any]) -> list[Any]:
-    """Return arguments as shards receive them: objects that the shards hold are replaced by numbers."""
+    """Return arguments in the form for shards: objects that they hold are replaced by numbers."""
     return [At(one.place) if isinstance(one, Held) else one for one in arguments]
 
 
@@ -98,7 +97,7 @@ class ShardClient:
 
 
 class ShardedScores(Held):
-    """Stands for scores, or a residual, whose rows are on shards. The tail of scores is the same on each,
+    """A reference to scores, or a residual, whose rows are on shards. The tail of scores is the same on each,
     that of a residual is the sum over all: a product is one of a residual and scores."""
 
     #: whether Z can be read
@@ -160,7 +159,7 @@ class ShardedDesign(ShardClient, Design):
 
     @property
     def _index(self) -> np.dtype:
-        """Return the type in which numbers of weights travel."""
+        """Return the integer type for numbers of weights in messages."""
         return np.dtype(np.int32 if self.size < 2**31 else np.int64)
 
     def _held(self, active: WorkingSet | None) -> Held | None:

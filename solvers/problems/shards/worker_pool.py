@@ -23,7 +23,7 @@ class ShardAnswer(NamedTuple):
 
 
 class PendingAnswer(Protocol):
-    """An answer on its way."""
+    """The future of an answer."""
 
     def result(self, timeout: float | None = None) -> ShardAnswer:
         """Wait for the result; raise TimeoutError after ``timeout`` seconds."""
@@ -43,7 +43,7 @@ class WorkerProxy(Protocol):
 
 
 class ShardLost(OSError):
-    """A shard is gone, and the scores that it held; the message is one sentence."""
+    """The error that a shard is gone, and the scores that it held; the message is one sentence."""
 
 
 class ShardWorker:
@@ -104,7 +104,7 @@ class WorkerPool:
         return len(self.members)
 
     def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> ShardAnswer:
-        """Execute orders on every shard and return their combined answer. ``pulse`` is called meanwhile; if
+        """Execute orders on every shard and return their combined answer. Meanwhile ``pulse`` is called. If
         it raises, shards finish these orders and are ready for the next."""
         answer = wait_for(self.members[0].execute(list(orders), len(self)), pulse)
         here = size_of(orders) + size_of(answer.value)
@@ -136,7 +136,7 @@ class ThreadWorker:
 
 
 def wait_for(coming: PendingAnswer, check: Callable[[], None]) -> ShardAnswer:
-    """Wait for an answer; ``check`` is called meanwhile, and may raise."""
+    """Wait for an answer. Meanwhile ``check`` is called, which may raise."""
     while True:
         check()
         try:

@@ -3,8 +3,6 @@ falls back with a notice."""
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import replace
 
 import pytest
@@ -255,27 +253,9 @@ def test_only_what_was_changed_is_said_of_a_story(data, story):
 
 @settings(deadline=None, max_examples=40)
 @given(experiments())
-def test_an_experiment_is_the_same_after_its_table(experiment):
-    assert Experiment.from_table(json.loads(json.dumps(experiment.table()))) == experiment
-    again = Experiment.from_table(tomllib.loads(experiment.toml()))
-    assert again == experiment
-    assert again.key == experiment.key
-
-
-@settings(deadline=None, max_examples=40)
-@given(experiments())
 def test_an_experiment_is_the_same_after_the_command_line(experiment):
     command, *rest = experiment.arguments()
     given = typer.main.get_command(cli.app).commands[command].make_context(command, rest).params
     others = ("dataset", "solver", "shards", "scheduler", "repeat", "as_json", "out", "plugin")
     options = {name: value for name, value in given.items() if name not in others}
     assert Experiment.from_arguments(given["dataset"], given["solver"], **options) == experiment
-
-
-@pytest.mark.parametrize(
-    "table",
-    [{}, {"problem": "digits", "entrants": []}, {"problem": {"data": "digits", "x": 1}, "entrants": []}],
-)
-def test_a_table_of_something_else_is_refused_in_a_sentence(table):
-    with pytest.raises(ValueError, match="no table of an experiment"):
-        Experiment.from_table(table)

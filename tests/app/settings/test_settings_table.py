@@ -98,15 +98,25 @@ def test_an_address_has_its_parameters_in_the_order_of_the_table():
 
 
 def test_a_table_is_written_as_before():
-    assert FULL.toml() == (
-        'problem = {"data" = "digits", "options" = {"positive" = "3", "split" = "random"}, "seed" = 7, '
-        '"loss" = "logistic", "penalty" = "elastic-net", "penalty_params" = {"rho" = 0.25}, '
-        '"lam" = 0.30000000000000004, "average" = true, "threads" = 2}\n'
-        'entrants = [{"id" = "prox-qn", "label" = "few", "params" = {"memory" = 3}}, '
-        '{"id" = "owl-qn", "label" = "owl-qn"}]\n'
-        'limits = {"tol" = 1e-05, "max_iter" = 30, "max_seconds" = 7.5, "breaks" = ["nnz > 100"]}\n'
-        "lams = [[3, 0.5], [7, 0.1]]\n"
-    )
+    assert FULL.table() == {
+        "problem": {
+            "data": "digits",
+            "options": {"positive": "3", "split": "random"},
+            "seed": 7,
+            "loss": "logistic",
+            "penalty": "elastic-net",
+            "penalty_params": {"rho": 0.25},
+            "lam": 0.30000000000000004,
+            "average": True,
+            "threads": 2,
+        },
+        "entrants": [
+            {"id": "prox-qn", "label": "few", "params": {"memory": 3}},
+            {"id": "owl-qn", "label": "owl-qn"},
+        ],
+        "limits": {"tol": 1e-05, "max_iter": 30, "max_seconds": 7.5, "breaks": ["nnz > 100"]},
+        "lams": [[3, 0.5], [7, 0.1]],
+    }
 
 
 @pytest.mark.parametrize("setting", [one for one in IN_RUN_FORM if one.part], ids=lambda one: one.name)

@@ -111,7 +111,7 @@ def add_change(a, d, e, u, out):
 
 @kernel
 def two_products(a, b, c, d, out):
-    """Write a b + c d to ``out``, as far as that reaches."""
+    """Write a b + c d to ``out``, for its length."""
     for q in range(out.size):
         out[q] = a[q] * b[q] + c[q] * d[q]
 

@@ -78,8 +78,8 @@ def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
 
 
 class Transitions:
-    """exp(Λ - max Λ) in both orders. ``wide`` if Λ spreads beyond ``SAFE``: then that of zeros, as all
-    sequences are to be done in log space."""
+    """exp(Λ - max Λ) in both orders. If Λ spreads beyond ``SAFE``, it is ``wide``: all sequences are computed
+    in log space, and the matrix is that of Λ = 0."""
 
     def __init__(self, tail: np.ndarray, m: int) -> None:
         self.Λ = np.ascontiguousarray(tail.reshape(m, m))
@@ -91,7 +91,8 @@ class Transitions:
 
 
 class Wide(NamedTuple):
-    """A member of a block that is computed in log space: the places of its tokens there, and among all."""
+    """A member of a block that is computed in log space: the places of its tokens in the block, and among
+    all."""
 
     places: np.ndarray
     tokens: slice
@@ -291,7 +292,7 @@ def backward(E, alpha, starts, back, beta, b, P, begin, end):
 
 @kernel
 def multiply(x, y, out):
-    """Write the products x y to ``out``, as far as x reaches."""
+    """Write the products x y to ``out``, for the length of x."""
     for q in range(x.size):
         out[q] = x[q] * y[q]
 

@@ -59,6 +59,12 @@ def serve() -> None:
     ):
         pn.pane.Str(line).servable(title=TITLE)
         return
+    if request is not None:
+        # Panel says so only once it writes the page's HTML: a page whose session the server has forgotten is
+        # made anew for its socket alone, and would load style sheets from another host
+        resources = pn.io.resources.LOCAL_DIST
+        at = f"{pn.state.rel_path}/{resources}" if pn.state.rel_path else resources
+        pn.state.curdoc.template_variables["dist_url"] = at
     budget.memory = serving.memory
     one_thread.keep()
     startup.apply()

@@ -35,15 +35,19 @@ class Visitor:
         self.disabled: dict[str, bool] = {}  # by label
         self.rows: list[dict[str, Any]] = []
 
-    async def open(self, query: str = "", ready: str = "Run") -> None:
-        """Load the page as a browser does, until it has what is ``ready``, and Run can be pressed."""
+    async def token(self, query: str = "") -> str:
+        """Load the page as a browser does; return the token by which its socket finds the session."""
         page = await AsyncHTTPClient().fetch(f"http://{self._at}/app{query}", request_timeout=120)
-        token = TOKEN.search(page.body.decode())
-        assert token is not None, "no session in the page"
+        found = TOKEN.search(page.body.decode())
+        assert found is not None, "no session in the page"
+        return found.group(1)
+
+    async def open(self, query: str = "", ready: str = "Run", token: str | None = None) -> None:
+        """Load the page, or go on with the ``token`` of one, until it has what is ``ready``, and Run can be
+        pressed."""
+        token = token or await self.token(query)
         request = HTTPRequest(f"ws://{self._at}/app/ws", request_timeout=120)
-        self._socket = await websocket_connect(
-            request, subprotocols=["bokeh", token.group(1)], max_message_size=2**26
-        )
+        self._socket = await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=2**26)
         while '"ACK"' not in await self._socket.read_message():
             pass  # the server listens once it has said so
         self._reader = asyncio.create_task(self._read())

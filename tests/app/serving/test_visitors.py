@@ -3,6 +3,8 @@ is given back."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from solverscope import datasets
@@ -47,6 +49,24 @@ def hardy(tmp_path):
     server = Served(tmp_path / "log", *soon)
     yield server
     server.stop()
+
+
+def test_a_page_made_for_a_socket_alone_asks_no_other_host(tmp_path, wait_until):
+    """As after a wait so long that the server has forgotten the page it sent."""
+    soon = ["--unused-session-lifetime", "1", "--check-unused-sessions", "100", "--log-level", "debug"]
+    server, heard = Served(tmp_path / "log", *soon), []
+
+    async def come_late() -> None:
+        visitor = Visitor(server.port, heard)
+        token = await visitor.token()
+        await asyncio.to_thread(wait_until, lambda: "Discarding session" in server.log.read_text())
+        await visitor.open(token=token)
+        await visitor.close()
+
+    loop.run(come_late())
+    assert "Traceback" not in server.stop()
+    assert "static/extensions/panel/css/loading.css" in "".join(heard)
+    assert "cdn.holoviz" not in "".join(heard)
 
 
 @pytest.mark.slow

@@ -44,6 +44,7 @@ from .problems.losses.targets.smooth import Huber, MultitaskSquared, Poisson, Sq
 from .problems.losses.targets.target_loss import TargetLoss
 from .problems.losses.toy import Toy
 from .problems.losses.tree import TreeSoftmax
+from .problems.losses.weighted import takes_weights, weighted_traits
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.shards.sharded import SHARDED_TRAITS
@@ -293,7 +294,7 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
     return dict(presets[preset])
 
 
-def why_not_loss(loss: str, kind: str) -> str | None:
+def why_not_loss(loss: str, kind: str, *, weighted: bool = False) -> str | None:
     """Return why data with this kind of labels cannot have a loss.
 
     Parameters
@@ -303,18 +304,28 @@ def why_not_loss(loss: str, kind: str) -> str | None:
     kind : str
         The kind of labels: ``binary``, ``multiclass``, ``multilabel``, ``sequences``, ``tree``,
         ``regression`` (one numeric target), ``multitask`` (several) or ``function``.
+    weighted : bool
+        Whether samples have weights.
 
     Returns
     -------
     str or None
         The end of a sentence that begins with the loss; None if the data can have it.
     """
-    kinds = lookup(LOSSES, "loss", loss).kinds
-    return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
+    cls = lookup(LOSSES, "loss", loss)
+    if kind not in cls.kinds:
+        return f"needs {' or '.join(cls.kinds)} labels, and these are {kind}"
+    return None if takes_weights(cls) or not weighted else "takes no sample weights"
 
 
 def why_not_solver(
-    solver: str, loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True
+    solver: str,
+    loss: str,
+    penalty: str,
+    *,
+    sharded: bool = False,
+    uniform: bool = True,
+    weighted: bool = False,
 ) -> str | None:
     """Return why a solver cannot take a loss with a penalty.
 
@@ -326,6 +337,8 @@ def why_not_solver(
         Whether the rows are split over shards, in which case a loss offers less.
     uniform : bool
         Whether all weights have the same strength; not so with an intercept or penalty factors.
+    weighted : bool
+        Whether samples have weights, with which a loss offers less.
 
     Returns
     -------
@@ -333,13 +346,16 @@ def why_not_solver(
         The end of a sentence that begins with the solver; None if it can.
     """
     seen = lookup(LOSSES, "loss", loss).traits
+    seen = weighted_traits(seen) if weighted else seen
     offered = (seen & SHARDED_TRAITS if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
     if uniform or not PENALTIES[penalty].takes_lam:
         offered |= Trait.UNIFORM
     return _why_not(lookup(SOLVERS, "solver", solver), offered)
 
 
-def compatible(loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True) -> list[str]:
+def compatible(
+    loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True, weighted: bool = False
+) -> list[str]:
     """List the solvers that accept a loss with a penalty.
 
     Parameters
@@ -350,6 +366,8 @@ def compatible(loss: str, penalty: str, *, sharded: bool = False, uniform: bool 
         Whether the rows are split over shards.
     uniform : bool
         Whether all weights have the same strength; not so with an intercept or penalty factors.
+    weighted : bool
+        Whether samples have weights.
 
     Returns
     -------
@@ -362,7 +380,7 @@ def compatible(loss: str, penalty: str, *, sharded: bool = False, uniform: bool 
     >>> solvers.compatible(loss="tree-softmax", penalty="l1")[:3]
     ['prox-qn', 'prox-gd', 'owl-qn']
     """
-    how = {"sharded": sharded, "uniform": uniform}
+    how = {"sharded": sharded, "uniform": uniform, "weighted": weighted}
     return [id for id in SOLVERS if why_not_solver(id, loss, penalty, **how) is None]
 
 
@@ -427,17 +445,19 @@ def accepts(solver: str, problem: Problem) -> bool:
     return why_not_solver_on(solver, problem) is None and make_solver(solver).refuses(problem) is None
 
 
-def losses_for(kind: str) -> list[str]:
+def losses_for(kind: str, *, weighted: bool = False) -> list[str]:
     """List the losses for a kind of labels.
 
     Parameters
     ----------
     kind : str
         The kind of labels, as for :func:`why_not_loss`.
+    weighted : bool
+        Whether samples have weights.
 
     Returns
     -------
     list of str
         Ids, in the order of ``solvers.LOSSES``.
     """
-    return [id for id, cls in LOSSES.items() if kind in cls.kinds]
+    return [id for id in LOSSES if why_not_loss(id, kind, weighted=weighted) is None]

@@ -113,6 +113,10 @@ class BoundLoss:
     n_tail: ClassVar[int] = 0
     #: whether the metric is a mean over rows
     averages: ClassVar[bool] = True
+    #: how much each row counts in the metric; None: all count alike
+    metric_weights: ClassVar[np.ndarray | None] = None
+    #: whether instances have weights
+    weighted: ClassVar[bool] = False
     #: whether the loss is linear between its breakpoints, along every line
     piecewise_linear: ClassVar[bool] = False
 
@@ -205,7 +209,7 @@ class BoundLoss:
 
     def metric(self, scores: Scores) -> float:
         """Return the share of labels predicted right."""
-        return float(np.mean(self.predict(scores) == self.truth))
+        return float(np.average(self.predict(scores) == self.truth, weights=self.metric_weights))
 
     def tie_slack(self, value: float) -> float:
         """Return how far functions that count as tied are below their maxima at most, summed over instances,

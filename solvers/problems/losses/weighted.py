@@ -11,7 +11,7 @@ import numpy as np
 from ...compute.team import Team
 from ...declare import Trait
 from ...linalg.scores import Scores
-from .loss import BoundLoss, delegated
+from .loss import BoundLoss, Loss, delegated
 
 #: What a loss still offers once its instances have weights: compiled kernels and conjugates know none.
 WEIGHTED_TRAITS = (
@@ -22,6 +22,20 @@ WEIGHTED_TRAITS = (
     | Trait.QUADRATIC_MODEL
     | Trait.ONE_SCORE
 )
+#: Kinds of labels of which an instance is no single row, or none.
+OF_SEVERAL_ROWS = frozenset({"sequences", "tree", "function"})
+
+
+def weighted_traits(traits: Trait) -> Trait:
+    """Return what a loss with ``traits`` still offers once its instances have weights."""
+    # the model of a softmax needs the probabilities, which a weighted residual does not tell
+    unknown = Trait(0) if Trait.ONE_SCORE in traits else Trait.QUADRATIC_MODEL
+    return traits & WEIGHTED_TRAITS & ~unknown
+
+
+def takes_weights(loss: type[Loss]) -> bool:
+    """Return whether a loss can have sample weights: it is smooth, and one of single samples."""
+    return Trait.SMOOTH in loss.traits and OF_SEVERAL_ROWS.isdisjoint(loss.kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +43,12 @@ class WeightedLoss(BoundLoss):
     """Σ_i s_i L_i of a smooth loss of single rows, ``inner``, with ``weights`` s_i > 0.
 
     The residual is s_i times that of the loss without weights. Curvatures are computed from the latter.
-    Metrics are those of predictions, without weights.
+    Metrics are those of ``inner``, whose ``metric_weights`` need not be these.
     """
 
     inner: BoundLoss
     weights: np.ndarray
+    weighted = True
 
     y = delegated("inner.y")
     n_instances = delegated("inner.n_instances")
@@ -42,15 +57,14 @@ class WeightedLoss(BoundLoss):
     numeric = delegated("inner.numeric")
     averages = delegated("inner.averages")
     metric_name = delegated("inner.metric_name")
+    metric_weights = delegated("inner.metric_weights")
     formula = delegated("inner.formula")
     truth = delegated("inner.truth")
     labels = delegated("inner.labels")
 
     @property
     def traits(self) -> Trait:
-        # the model of a softmax needs the probabilities, which a weighted residual does not tell
-        unknown = Trait.QUADRATIC_MODEL if self.n_outputs > 1 else Trait(0)
-        return self.inner.traits & WEIGHTED_TRAITS & ~unknown
+        return weighted_traits(self.inner.traits)
 
     @property
     def least(self) -> float:

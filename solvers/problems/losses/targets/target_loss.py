@@ -109,6 +109,7 @@ class Targets:
 
     y: np.ndarray
     n_outputs: int
+    metric_weights: np.ndarray | None
     numeric = True
     averages = False
 
@@ -127,9 +128,10 @@ class Targets:
 
     def metric(self, scores: Scores) -> float:
         """Return R², the share of the targets' variance that predictions explain, mean over outputs."""
-        y = self.targets()
-        left = np.sum((y - self.predict(scores).reshape(y.shape)) ** 2, axis=0)
-        return explained(left, np.sum((y - y.mean(axis=0)) ** 2, axis=0))
+        y, weights = self.targets(), self.metric_weights
+        errors = (y - self.predict(scores).reshape(y.shape)) ** 2
+        spread = (y - np.average(y, axis=0, weights=weights)) ** 2
+        return explained(total(errors, weights), total(spread, weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,21 +156,26 @@ class BoundTarget(Targets, RowLoss):
         out *= D
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        def total(G: np.ndarray, part: slice) -> float:
+        def of_rows(G: np.ndarray, part: slice) -> float:
             return dual_sum(self.term, alpha * G, self.targets(part))
 
-        return over_rows(self, residual.Z, total)
+        return over_rows(self, residual.Z, of_rows)
 
     def cancelled(self, scores: Scores) -> float:
         """Return Σ |ℓ'|(|z| + |y|): the effect of one rounding of score and target on the loss."""
 
-        def total(Z: np.ndarray, part: slice) -> float:
+        def of_rows(Z: np.ndarray, part: slice) -> float:
             return cancelled_sum(self.term, Z, self.targets(part))
 
-        return over_rows(self, scores.Z, total)
+        return over_rows(self, scores.Z, of_rows)
 
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, self.declared.smoothness)
+
+
+def total(terms: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Sum terms, one or several for each row, over rows, each times its weight."""
+    return np.sum(terms, axis=0) if weights is None else weights @ terms
 
 
 def explained(left: np.ndarray, whole: np.ndarray) -> float:

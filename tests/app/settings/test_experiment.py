@@ -115,6 +115,7 @@ def test_another_data_set_brings_its_own_loss_penalty_and_solvers():
         ("news20", {"form": "tree"}, "tree", "tree-softmax"),
         ("news20", {"form": "tree", "labels": "flat"}, "multiclass", "multiclass-logistic"),
         ("rcv1", {"task": "multilabel"}, "multilabel", "multilabel-squared-hinge"),
+        ("digits", {"class_weight": "balanced"}, "multiclass", "multiclass-logistic"),
     ],
 )
 def test_options_that_change_the_kind_of_labels_bring_a_loss_for_them(data, options, kind, loss):
@@ -133,6 +134,16 @@ def test_an_address_may_name_a_loss_for_the_kind_that_its_options_make(options):
     refused, notices = Experiment.from_address(query | {"loss": "multiclass-logistic"}, DEFAULT)
     assert "these are binary" in notices[0]
     assert refused.problem.loss == "logistic"
+
+
+def test_an_address_with_weights_keeps_them_and_refuses_what_takes_none():
+    query = {"data": "breast-cancer", "options": "class_weight=balanced", "solvers": "prox-qn;bcd-ls"}
+    setting, notices = Experiment.from_address(query | {"loss": "binary-hinge"}, DEFAULT)
+    assert "takes no sample weights" in notices[0]
+    assert setting.problem.loss == "logistic"
+    assert setting.address()["options"] == "class_weight=balanced"
+    assert fits(Entrant("prox-qn", "prox-qn"), setting.problem) is None
+    assert "compiled kernels" in fits(Entrant("bcd-ls", "bcd-ls"), setting.problem)
 
 
 def test_solvers_that_do_not_fit_another_penalty_are_not_kept(monkeypatch):

@@ -44,7 +44,7 @@ from .problems.losses.targets.smooth import Huber, MultitaskSquared, Poisson, Sq
 from .problems.losses.targets.target_loss import TargetLoss
 from .problems.losses.toy import Toy
 from .problems.losses.tree import TreeSoftmax
-from .problems.losses.weighted import takes_weights, weighted_traits
+from .problems.losses.weighted import NEEDS_NO_WEIGHTS, WeightedLoss, takes_weights, weighted_traits
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.shards.sharded import SHARDED_TRAITS
@@ -346,11 +346,11 @@ def why_not_solver(
         The end of a sentence that begins with the solver; None if it can.
     """
     seen = lookup(LOSSES, "loss", loss).traits
-    seen = weighted_traits(seen) if weighted else seen
+    lost = seen & ~weighted_traits(seen) if weighted else Trait(0)
     offered = (seen & SHARDED_TRAITS if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
     if uniform or not PENALTIES[penalty].takes_lam:
         offered |= Trait.UNIFORM
-    return _why_not(lookup(SOLVERS, "solver", solver), offered)
+    return _why_not(lookup(SOLVERS, "solver", solver), offered, lost)
 
 
 def compatible(
@@ -399,16 +399,25 @@ def why_not_solver_on(solver: str, problem: Problem) -> str | None:
     str or None
         The end of a sentence that begins with the solver; None if it can.
     """
-    offered = problem.loss.traits | problem.penalty.traits
+    loss = problem.loss
+    unweighted = loss.inner.traits if isinstance(loss, WeightedLoss) else loss.traits
+    offered = unweighted | problem.penalty.traits
     if problem.uniform:
         offered |= Trait.UNIFORM
-    return _why_not(lookup(SOLVERS, "solver", solver), offered)
+    return _why_not(lookup(SOLVERS, "solver", solver), offered, unweighted & ~loss.traits)
 
 
-def _why_not(solver: type[Solver], offered: Trait) -> str | None:
-    """Return what a solver needs and is not offered, or what it lacks in this installation."""
+def _why_not(solver: type[Solver], offered: Trait, lost: Trait) -> str | None:
+    """Return what a solver needs and is not offered, or what it lacks in this installation.
+
+    Sample weights take the traits ``lost`` from those offered.
+    """
     one_of = solver.formulas if issubclass(solver, ExternalSolver) else None
-    return unmet_needs(solver.needs, offered, one_of) or solver.why_not_here()
+    if reason := unmet_needs(solver.needs, offered, one_of):
+        return reason
+    if unmet_needs(solver.needs, offered & ~lost, one_of):
+        return NEEDS_NO_WEIGHTS
+    return solver.why_not_here()
 
 
 def fitting(problem: Problem) -> list[str]:

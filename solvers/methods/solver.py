@@ -13,6 +13,7 @@ import psutil
 from ..compute.blas import advanced_on_one_thread
 from ..declare import Declared, Trait, parameters, unmet_needs
 from ..problems.certificates.optimality import Knows
+from ..problems.losses.weighted import NEEDS_NO_WEIGHTS
 from ..problems.problem import Problem
 from .iterate import Ending, Iterate
 
@@ -119,8 +120,8 @@ class Solver(Declared):
         """
         if problem.loss.weighted:
             offered = problem.loss.traits | problem.penalty.traits | Trait.UNIFORM
-            if reason := unmet_needs(self.needs, offered, getattr(self, "formulas", None)):
-                return f"{self.id} {reason}, and sample weights leave none"
+            if unmet_needs(self.needs, offered, getattr(self, "formulas", None)):
+                return f"{self.id} {NEEDS_NO_WEIGHTS}"
         if Trait.UNIFORM in self.needs and not problem.uniform:
             return f"{self.id} needs {Trait.UNIFORM.phrase}"
         needed, free = self.dense_vectors * 8 * problem.size, psutil.virtual_memory().available

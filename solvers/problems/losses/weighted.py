@@ -22,6 +22,8 @@ WEIGHTED_TRAITS = (
     | Trait.QUADRATIC_MODEL
     | Trait.ONE_SCORE
 )
+#: Why a solver that needs more cannot take such a loss, the end of a sentence.
+NEEDS_NO_WEIGHTS = "needs a loss without sample weights"
 #: Kinds of labels of which an instance is no single row, or none.
 OF_SEVERAL_ROWS = frozenset({"sequences", "tree", "function"})
 

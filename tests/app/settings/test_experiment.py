@@ -143,7 +143,7 @@ def test_an_address_with_weights_keeps_them_and_refuses_what_takes_none():
     assert setting.problem.loss == "logistic"
     assert setting.address()["options"] == "class_weight=balanced"
     assert fits(Entrant("prox-qn", "prox-qn"), setting.problem) is None
-    assert "compiled kernels" in fits(Entrant("bcd-ls", "bcd-ls"), setting.problem)
+    assert "without sample weights" in fits(Entrant("bcd-ls", "bcd-ls"), setting.problem)
 
 
 def test_solvers_that_do_not_fit_another_penalty_are_not_kept(monkeypatch):

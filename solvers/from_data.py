@@ -56,10 +56,8 @@ def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Lo
         If the loss or a hyper-parameter does not exist, or the loss does not take the data's kind of labels.
     """
     loss_class = lookup(LOSSES, "loss", loss or data.loss)
-    weighted = getattr(data, "sample_weight", None) is not None
-    if reason := why_not_loss(loss_class.id, data.kind, weighted=weighted):
-        fitting = ", ".join(losses_for(data.kind, weighted=weighted))
-        raise ValueError(f"loss {loss_class.id} {reason}: choose one of {fitting}")
+    if reason := why_not_loss(loss_class.id, data.kind):
+        raise ValueError(f"loss {loss_class.id} {reason}: choose one of {', '.join(losses_for(data.kind))}")
     return make(loss_class, "loss", loss_params)
 
 
@@ -109,8 +107,8 @@ def make_problem(
     penalty_factors : array of shape (d,), optional
         v_j >= 0 of each feature, whose weights have the strength λv_j; 0 leaves them without a penalty.
     sample_weight : array of shape (n,), optional
-        s_i >= 0 by which the loss of sample i is multiplied, for smooth losses of single samples. An average
-        is Σ s_i loss_i / Σ s_i. Default: those of the data set, which count in metrics too; else 1.
+        s_i >= 0 by which the loss of sample i is multiplied, for losses of single samples. An average is
+        Σ s_i loss_i / Σ s_i. Default: those of the data set, which count in metrics too; else 1.
     threads : int
         Threads over which rows are split.
     workers : WorkerPool, optional
@@ -272,10 +270,10 @@ def _bound(loss: Loss, data: Any, part: Any) -> BoundLoss:
 
 def _weighted(loss: BoundLoss, X: Any, weights: np.ndarray) -> tuple[BoundLoss, Any]:
     """Return the loss with weights, and its rows of X; samples with the weight 0 are left out of both."""
-    if not (takes_weights(type(loss.declared)) and isinstance(loss, RowLoss)):
+    if not takes_weights(loss):
         raise ValueError(
-            f"loss {loss.id} takes no sample_weight: choose a smooth loss of single samples, such as "
-            "logistic or squared"
+            f"loss {loss.id} takes no sample_weight: choose a loss of single samples, such as logistic or "
+            "squared"
         )
     counted = np.flatnonzero(weights)
     if counted.size < weights.size:

@@ -44,7 +44,7 @@ from .problems.losses.targets.smooth import Huber, MultitaskSquared, Poisson, Sq
 from .problems.losses.targets.target_loss import TargetLoss
 from .problems.losses.toy import Toy
 from .problems.losses.tree import TreeSoftmax
-from .problems.losses.weighted import NEEDS_NO_WEIGHTS, WeightedLoss, takes_weights, weighted_traits
+from .problems.losses.weighted import NEEDS_NO_WEIGHTS, WeightedLoss, weighted_traits
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.shards.sharded import SHARDED_TRAITS
@@ -294,7 +294,7 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
     return dict(presets[preset])
 
 
-def why_not_loss(loss: str, kind: str, *, weighted: bool = False) -> str | None:
+def why_not_loss(loss: str, kind: str) -> str | None:
     """Return why data with this kind of labels cannot have a loss.
 
     Parameters
@@ -304,18 +304,14 @@ def why_not_loss(loss: str, kind: str, *, weighted: bool = False) -> str | None:
     kind : str
         The kind of labels: ``binary``, ``multiclass``, ``multilabel``, ``sequences``, ``tree``,
         ``regression`` (one numeric target), ``multitask`` (several) or ``function``.
-    weighted : bool
-        Whether samples have weights.
 
     Returns
     -------
     str or None
         The end of a sentence that begins with the loss; None if the data can have it.
     """
-    cls = lookup(LOSSES, "loss", loss)
-    if kind not in cls.kinds:
-        return f"needs {' or '.join(cls.kinds)} labels, and these are {kind}"
-    return None if takes_weights(cls) or not weighted else "takes no sample weights"
+    kinds = lookup(LOSSES, "loss", loss).kinds
+    return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
 
 
 def why_not_solver(
@@ -454,19 +450,17 @@ def accepts(solver: str, problem: Problem) -> bool:
     return why_not_solver_on(solver, problem) is None and make_solver(solver).refuses(problem) is None
 
 
-def losses_for(kind: str, *, weighted: bool = False) -> list[str]:
+def losses_for(kind: str) -> list[str]:
     """List the losses for a kind of labels.
 
     Parameters
     ----------
     kind : str
         The kind of labels, as for :func:`why_not_loss`.
-    weighted : bool
-        Whether samples have weights.
 
     Returns
     -------
     list of str
         Ids, in the order of ``solvers.LOSSES``.
     """
-    return [id for id in LOSSES if why_not_loss(id, kind, weighted=weighted) is None]
+    return [id for id, cls in LOSSES.items() if kind in cls.kinds]

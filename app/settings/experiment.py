@@ -292,7 +292,7 @@ def _read_options(base: Experiment, text: str) -> Experiment:
 
 
 def _read_loss(base: Experiment, text: str) -> Experiment:
-    if reason := solvers.why_not_loss(text, base.problem.kind, weighted=base.problem.weighted):
+    if reason := solvers.why_not_loss(text, base.problem.kind):
         raise ValueError(f"it {reason}")
     return replace(base, problem=replace(base.problem, loss=text))
 

@@ -64,12 +64,8 @@ class Recipe:
         return f"{text},seed={self.seed}" if self.seed else text
 
     def with_fitting_loss(self) -> Self:
-        """Return this recipe if its loss is one for its kind of labels, else with the usual one for them.
-
-        It must take sample weights, if options give some, unless no loss for this kind does.
-        """
-        kind, usual = self.kind, DEFAULT_LOSSES[self.kind]
-        fitting = solvers.losses_for(kind, weighted=self.weighted) or solvers.losses_for(kind)
+        """Return this recipe if its loss is one for its kind of labels, else with the usual one for them."""
+        fitting, usual = solvers.losses_for(self.kind), DEFAULT_LOSSES[self.kind]
         if self.loss in fitting:
             return self
         return replace(self, loss=usual if usual in fitting else fitting[0])

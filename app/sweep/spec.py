@@ -311,11 +311,9 @@ def _objectives(
     for loss, penalty in itertools.product(losses, _names("penalty", given.get("penalty", entry.penalty))):
         if loss is not None:
             make(lookup(solvers.LOSSES, "loss", loss), "loss", given.get("loss_set", {}))
-            # the kind of a file's labels is not known yet
-            own, weighted = kind or solvers.LOSSES[loss].kinds[0], weighs(options)
-            if reason := solvers.why_not_loss(loss, own, weighted=weighted):
-                fitting = ", ".join(solvers.losses_for(own, weighted=weighted))
-                raise ValueError(f"loss {loss} {reason} ({entry.id}): choose one of {fitting}")
+        if kind is not None and (reason := solvers.why_not_loss(loss, kind)):
+            fitting = ", ".join(solvers.losses_for(kind))
+            raise ValueError(f"loss {loss} {reason} ({entry.id}): choose one of {fitting}")
         made = make(lookup(solvers.PENALTIES, "penalty", penalty), "penalty", given.get("penalty_set", {}))
         if not made.takes_lam and (about := given.keys() & {"lam", "lam_ratio", "choose"}):
             raise ValueError(f"penalty {penalty} has no λ: leave {' and '.join(sorted(about))} out")

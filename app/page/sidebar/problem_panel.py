@@ -253,13 +253,8 @@ class ProblemPanel:
             [*info.options, SEED.field],
             {**setting.options, **({"seed": setting.seed} if setting.seed else {})},
         )
-        kind, weighted = setting.kind, setting.weighted
-        losses = {id: solvers.why_not_loss(id, kind, weighted=weighted) for id in solvers.losses_for(kind)}
-        self.loss.param.update(
-            options={LOSSES[id].name + (f": {why}" if why else ""): id for id, why in losses.items()},
-            value=setting.loss,
-            disabled_options=[id for id, why in losses.items() if why],
-        )
+        losses = {LOSSES[id].name: id for id in solvers.losses_for(setting.kind)}
+        self.loss.param.update(options=losses, value=setting.loss)
         self.intercept.param.update(value=bool(setting.intercept), visible=setting.kind != "function")
         self.penalty.value = setting.penalty
         self.penalty_form.set(parameters(PENALTIES[setting.penalty]), setting.penalty_params)

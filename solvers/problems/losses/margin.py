@@ -123,9 +123,9 @@ class BoundMargin(RowLoss):
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         margin_residuals(self.term, Z.reshape(-1), y, G.reshape(-1))
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return Σ h(αβ_i), where the residual is -β_i y_i."""
-        return float(np.sum(dual_values(self.term, -alpha * self.y * residual.Z[:, 0])))
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return h(αβ_i), where the residual is -β_i y_i."""
+        return dual_values(self.term, -alpha * self.y * residual.Z[:, 0])
 
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, self.declared.smoothness)

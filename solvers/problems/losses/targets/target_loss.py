@@ -11,7 +11,7 @@ from ....compute.dispatch import by_class
 from ....compute.jit import kernel
 from ....declare import Trait
 from ....linalg.scores import Scores
-from ..duals import over_rows
+from ..duals import of_rows, over_rows
 from ..loss import Loss
 from ..margin import term_class
 from ..row_loss import RowLoss
@@ -155,19 +155,16 @@ class BoundTarget(Targets, RowLoss):
         second_rows(self.term, Z, self.targets(rows), out)
         out *= D
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        def of_rows(G: np.ndarray, part: slice) -> float:
-            return dual_sum(self.term, alpha * G, self.targets(part))
-
-        return over_rows(self, residual.Z, of_rows)
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        return of_rows(self, residual.Z, lambda G, part: dual_rows(self.term, alpha * G, self.targets(part)))
 
     def cancelled(self, scores: Scores) -> float:
         """Return Σ |ℓ'|(|z| + |y|): the effect of one rounding of score and target on the loss."""
 
-        def of_rows(Z: np.ndarray, part: slice) -> float:
+        def size(Z: np.ndarray, part: slice) -> float:
             return cancelled_sum(self.term, Z, self.targets(part))
 
-        return over_rows(self, scores.Z, of_rows)
+        return over_rows(self, scores.Z, size)
 
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, self.declared.smoothness)
@@ -230,13 +227,13 @@ def second_rows(term, Z, Y, H):
 
 
 @kernel
-def dual_sum(term, G, Y):
-    """Sum -ℓ*(g) over all entries g of G."""
-    total = 0.0
+def dual_rows(term, G, Y):
+    """Sum -ℓ*(g) over the entries g of each row of G."""
+    out = np.zeros(G.shape[0])
     for i in range(G.shape[0]):
         for c in range(G.shape[1]):
-            total += target_dual(term, G[i, c], Y[i, c])
-    return total
+            out[i] += target_dual(term, G[i, c], Y[i, c])
+    return out
 
 
 @kernel

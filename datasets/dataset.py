@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from .errors import DataError
-from .kinds import NUMERIC
+from .kinds import NUMERIC, ONE_CLASS
 from .metrics import entity_f1
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
 
 
 def _check_weights(dataset: Dataset, name: str, part: Part) -> None:
-    if dataset.kind not in ("binary", "multiclass", *NUMERIC):
+    if dataset.kind not in (*ONE_CLASS, *NUMERIC):
         raise DataError(
             f"{dataset.id}: sample weights need one class or numeric targets a sample, and these labels are "
             f"{dataset.kind}."

@@ -13,7 +13,7 @@ import scipy.sparse
 from .dataset import Content, Dataset, Part, check, check_values
 from .entry import DataSetInfo, Request
 from .errors import DataError, short
-from .kinds import DEFAULT_LOSSES, NUMERIC
+from .kinds import DEFAULT_LOSSES, NUMERIC, ONE_CLASS
 from .matrix import check_sparse
 from .names import LazyNames, with_doubles, with_products
 from .trees import below
@@ -85,7 +85,7 @@ def balanced(data: Dataset) -> tuple[float, ...]:
 
     Classes without training samples do not count. Raises DataError unless a sample has one class.
     """
-    if data.kind not in ("binary", "multiclass"):
+    if data.kind not in ONE_CLASS:
         raise DataError(
             f"{data.id}: class_weight=balanced needs one class a sample, and these labels are {data.kind}."
         )

@@ -331,16 +331,15 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
             )
     check_values(dataset.id, name, part.X)
     if part.sample_weight is not None:
-        _check_weights(dataset, name, part)
+        _check_weights(dataset, name, part, part.sample_weight)
 
 
-def _check_weights(dataset: Dataset, name: str, part: Part) -> None:
+def _check_weights(dataset: Dataset, name: str, part: Part, weights: np.ndarray) -> None:
     if dataset.kind not in (*ONE_CLASS, *NUMERIC):
         raise DataError(
             f"{dataset.id}: sample weights need one class or numeric targets a sample, and these labels are "
             f"{dataset.kind}."
         )
-    weights = part.sample_weight
     if weights.shape != (part.n_samples,):
         raise DataError(
             f"{dataset.id}: the {name} part has sample weights of shape {weights.shape}; give one for each "

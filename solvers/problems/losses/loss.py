@@ -213,8 +213,10 @@ class BoundLoss:
         return float(np.average(self.predict(scores) == self.truth, weights=self.metric_weights))
 
     def tie_slack(self, value: float, weights: np.ndarray | None = None) -> float:
-        """Return how far functions that count as tied are below their maxima at most, summed over instances
-        times their ``weights``, if this sum of the loss is ``value``."""
+        """Return how far functions that count as tied are below their maxima at most, summed over instances.
+
+        Each counts by its weight in ``weights``, in this sum and in that of the loss, ``value``.
+        """
         return TIE_TOL * (value + (self.n_instances if weights is None else float(weights.sum())))
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from .errors import DataError
-from .kinds import NUMERIC
+from .kinds import NUMERIC, ONE_CLASS
 from .metrics import entity_f1
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class Part:
         variable.
     offsets : array, shape (n_sequences + 1,), optional
         int64; sequence i has the rows ``offsets[i]`` to ``offsets[i + 1]``.
+    sample_weight : array, shape (n,), optional
+        At least 0; how much each sample counts in the loss, or in the metric of a test part.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Part:
     X: np.ndarray | scipy.sparse.csr_matrix | Products
     y: np.ndarray | scipy.sparse.csr_matrix
     offsets: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -60,12 +63,13 @@ class Part:
 
     def take(self, samples: np.ndarray) -> Part:
         """Return the part with the samples or sequences of these numbers, in this order."""
+        weights = None if self.sample_weight is None else self.sample_weight[samples]
         if self.offsets is None:
-            return Part(_rows(self.X, samples), self.y[samples])
+            return Part(_rows(self.X, samples), self.y[samples], None, weights)
         lengths = np.diff(self.offsets)[samples]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         rows = np.repeat(self.offsets[:-1][samples] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Part(_rows(self.X, rows), self.y[rows], offsets)
+        return Part(_rows(self.X, rows), self.y[rows], offsets, weights)
 
 
 def _rows(X: Any, rows: np.ndarray) -> Any:
@@ -137,6 +141,8 @@ class Dataset(Content):
         A λ for this loss and penalty that is worth a run.
     metric : str, optional
         A measure of its own: "entity-f1" (see :func:`entity_scores`), or "f1" of one class against the rest.
+    class_weights : tuple of float, optional
+        The factor of each class in the weights of training samples.
 
     Examples
     --------
@@ -157,6 +163,7 @@ class Dataset(Content):
     terms: str
     lam: float | None = None
     metric: str | None = None
+    class_weights: tuple[float, ...] | None = None
 
     @property
     def X(self) -> Any:
@@ -169,6 +176,19 @@ class Dataset(Content):
     @property
     def offsets(self) -> np.ndarray | None:
         return self.train.offsets
+
+    @property
+    def sample_weight(self) -> np.ndarray | None:
+        """Return how much each training sample counts in the loss, (n,): its weight times that of its class.
+
+        Return None if all samples count alike.
+        """
+        own = self.train.sample_weight
+        if self.class_weights is None:
+            return own
+        codes = (self.y > 0).astype(int) if self.kind == "binary" else self.y
+        of_class = np.array(self.class_weights)[codes]
+        return of_class if own is None else own * of_class
 
     @property
     def n_samples(self) -> int:
@@ -259,6 +279,9 @@ def check(dataset: Dataset) -> Dataset:
     for name, part in (("training", dataset.train), ("test", dataset.test)):
         if part is not None:
             _check_part(dataset, name, part)
+    weighted = [part.sample_weight is not None for part in (dataset.train, dataset.test) if part is not None]
+    if len(set(weighted)) > 1:
+        raise DataError(f"{dataset.id}: one part has sample weights and the other has none; give both some.")
     if dataset.kind in ("function", *NUMERIC):
         return dataset
     if dataset.kind == "multilabel":
@@ -307,6 +330,40 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
                 "sequence needs at least one token."
             )
     check_values(dataset.id, name, part.X)
+    if part.sample_weight is not None:
+        _check_weights(dataset, name, part, part.sample_weight)
+
+
+def _check_weights(dataset: Dataset, name: str, part: Part, weights: np.ndarray) -> None:
+    if dataset.kind not in (*ONE_CLASS, *NUMERIC):
+        raise DataError(
+            f"{dataset.id}: sample weights need one class or numeric targets a sample, and these labels are "
+            f"{dataset.kind}."
+        )
+    if weights.shape != (part.n_samples,):
+        raise DataError(
+            f"{dataset.id}: the {name} part has sample weights of shape {weights.shape}; give one for each "
+            f"of {part.n_samples:,} samples."
+        )
+    if not np.isfinite(weights).all():
+        raise DataError(
+            f"{dataset.id}: the {name} part has sample weights that are NaN or infinite; all must be finite."
+        )
+    for wrong in (weights.min(), weights.max()):
+        if not 0.0 <= wrong <= MAX_ENTRY:
+            raise DataError(
+                f"{dataset.id}: the {name} part has the sample weight {wrong:g}; give weights from 0 to "
+                f"{MAX_ENTRY:g}."
+            )
+    if not weights.any():
+        raise DataError(
+            f"{dataset.id}: all sample weights of the {name} part are 0; at least one sample must count."
+        )
+    if name == "training" and dataset.kind not in NUMERIC and len(np.unique(part.y[weights > 0.0])) < 2:
+        raise DataError(
+            f"{dataset.id}: all training samples whose weight is not 0 have the same label; at least two "
+            "classes are needed."
+        )
 
 
 def _check_codes(dataset: Dataset, name: str, y: np.ndarray) -> None:

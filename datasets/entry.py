@@ -47,6 +47,15 @@ TARGET_SCALE = Option(
 )
 POSITIVE_HELP = "one class (or what lies below a node) against the rest; also even, odd"
 POSITIVE = Option("positive", None, POSITIVE_HELP, title="class against the rest")
+CLASS_WEIGHT_HELP = "balanced: all classes count alike in the loss, however few training samples they have"
+CLASS_WEIGHT = Option(
+    "class_weight", "none", CLASS_WEIGHT_HELP, choices=("none", "balanced"), title="class weights"
+)
+
+
+def weighs(options: Mapping[str, Any]) -> bool:
+    """Return whether options of a data set give its samples weights."""
+    return options.get("weights") is not None or options.get("class_weight", "none") != "none"
 
 
 @dataclass(frozen=True)
@@ -206,7 +215,7 @@ class DataSetInfo:
         common += [replace(DEGREE, default=self.degree), replace(BIAS, default=self.bias)]
         if self.kind in NUMERIC or self.paths:
             common.append(replace(TARGET_SCALE, default=self.target_scale))
-        common += [] if self.kind in ("sequences", *NUMERIC) else [POSITIVE]
+        common += [] if self.kind in ("sequences", *NUMERIC) else [POSITIVE, CLASS_WEIGHT]
         return (*self.own, *common)
 
     def parse(self, given: dict[str, Any]) -> dict[str, Any]:

@@ -16,3 +16,6 @@ DEFAULT_LOSSES = {
 
 NUMERIC = ("regression", "multitask")
 """Kinds of labels that are numeric targets: one, or several."""
+
+ONE_CLASS = ("binary", "multiclass", "tree")
+"""Kinds of labels of which each sample has one, a class."""

@@ -1,4 +1,4 @@
-"""Options of all data sets: split, weighting, scale, products of features, one class against the rest."""
+"""Options of all data sets: split, scale, products of features, one class against the rest, class weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import scipy.sparse
 from .dataset import Content, Dataset, Part, check, check_values
 from .entry import DataSetInfo, Request
 from .errors import DataError, short
-from .kinds import DEFAULT_LOSSES, NUMERIC
+from .kinds import DEFAULT_LOSSES, NUMERIC, ONE_CLASS
 from .matrix import check_sparse
 from .names import LazyNames, with_doubles, with_products
 from .trees import below
@@ -57,7 +57,10 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         one, parents = options["positive"], content.parents
         labels, label_names = one_against_rest(labels, content.label_names, kind, one, parents)
         content, kind, metric = replace(content, label_names=label_names, parents=None), "binary", "f1"
-    parts = [Part(_real(X), y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
+    parts = [
+        Part(_real(X), y, part.offsets, None if part.sample_weight is None else _real(part.sample_weight))
+        for X, y, part in zip(matrices, labels, parts, strict=True)
+    ]
     train, test = [*parts, None][:2]
     content = replace(content, train=train, test=test, feature_names=names, kind=kind)
     known = entry.lam_for(options)
@@ -70,7 +73,26 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         lam=known.value if known else None,
         metric=metric,
     )
-    return check(data)
+    data = check(data)
+    if options.get("class_weight", "none") == "none":
+        return data
+    return replace(data, class_weights=balanced(data))
+
+
+def balanced(data: Dataset) -> tuple[float, ...]:
+    """Return the weight of each class with which all classes count alike: n_samples/(n_classes n_c), n_c the
+    training samples of class c.
+
+    Classes without training samples do not count. Raises DataError unless a sample has one class.
+    """
+    if data.kind not in ONE_CLASS:
+        raise DataError(
+            f"{data.id}: class_weight=balanced needs one class a sample, and these labels are {data.kind}."
+        )
+    codes = (data.y > 0).astype(int) if data.kind == "binary" else data.y
+    counts = np.bincount(codes, minlength=data.n_classes)
+    each = data.n_samples / int(np.count_nonzero(counts))
+    return tuple(each / count if count else 0.0 for count in counts.tolist())
 
 
 def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
@@ -91,6 +113,8 @@ def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
                 )
             if name == "X" or (content.kind or entry.kind) != "function":
                 _check_array(f"{entry.id}: {name} of a part", array)
+        if part.sample_weight is not None:
+            _check_array(f"{entry.id}: sample_weight of a part", part.sample_weight)
     d, names = content.train.X.shape[1], content.feature_names
     if content.test is not None and content.test.X.shape[1] != d:
         raise DataError(
@@ -132,7 +156,7 @@ def _summed(X: Any) -> Any:
 
 
 def _real(X: Any) -> Any:
-    """Convert features: dense to float64 in C order, sparse to CSR of float64; lazy ones stay."""
+    """Convert numbers: dense to float64 in C order, sparse to CSR of float64; lazy features stay."""
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X, dtype=np.float64)
     return scipy.sparse.csr_matrix(X, dtype=np.float64) if scipy.sparse.issparse(X) else X
@@ -219,7 +243,10 @@ def _pool(first: Part, second: Part) -> Part:
     offsets = None
     if first.offsets is not None and second.offsets is not None:
         offsets = np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]])
-    return Part(stack(first.X, second.X), stack(first.y, second.y), offsets)
+    weights = None
+    if first.sample_weight is not None and second.sample_weight is not None:
+        weights = np.concatenate([first.sample_weight, second.sample_weight])
+    return Part(stack(first.X, second.X), stack(first.y, second.y), offsets, weights)
 
 
 def weigh(counts: list[Any], weighting: str) -> list[Any]:

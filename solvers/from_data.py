@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .linalg.arrays import ArrayData, digest_of, from_arrays
 from .linalg.design import Design
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.losses.row_loss import RowLoss
-from .problems.losses.weighted import WeightedLoss
+from .problems.losses.weighted import WeightedLoss, takes_weights
 from .problems.penalties import Penalty
 from .problems.problem import Problem
 from .problems.shards.sharded import ShardedDesign, split
@@ -27,6 +28,7 @@ from .registry import LOSSES, PENALTIES, lookup, losses_for, make, why_not_loss
 #: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
 DEFAULT_RATIO = 0.05
 DEFAULT_RIDGE = 1e-4
+NOT_ON_SHARDS = "shards take no intercept and no sample_weight: leave these out, or the shards"
 #: Vectors of all weights, and arrays of scores, that a problem and a run on it hold at the least.
 MIN_VECTORS, MIN_SCORE_ARRAYS = 3, 3
 
@@ -105,8 +107,8 @@ def make_problem(
     penalty_factors : array of shape (d,), optional
         v_j >= 0 of each feature, whose weights have the strength λv_j; 0 leaves them without a penalty.
     sample_weight : array of shape (n,), optional
-        s_i >= 0 by which the loss of sample i is multiplied, for smooth losses of single samples. An average
-        is Σ s_i loss_i / Σ s_i.
+        s_i >= 0 by which the loss of sample i is multiplied, for losses of single samples. An average is
+        Σ s_i loss_i / Σ s_i. Default: those of the data set, which count in metrics too; else 1.
     threads : int
         Threads over which rows are split.
     workers : WorkerPool, optional
@@ -140,7 +142,8 @@ def make_problem(
     average = chosen.average if average is None else average
     n, d = data.train.X.shape
     factors = _numbers_of("penalty_factors", "feature", penalty_factors, d)
-    weights = _numbers_of("sample_weight", "sample", sample_weight, n)
+    own = getattr(data, "sample_weight", None)
+    weights = _numbers_of("sample_weight", "sample", own if sample_weight is None else sample_weight, n)
     if weights is not None and average:  # over those that count
         weights = weights * (np.count_nonzero(weights) / weights.sum())
     problem = _assembled(data, chosen, strength, average, threads, workers, factors, weights, bool(intercept))
@@ -222,10 +225,10 @@ def _assembled(
     if workers is None:
         _check_room(data)
     elif intercept or weights is not None:
-        raise ValueError("shards take no intercept and no sample_weight: leave these out, or the shards")
+        raise ValueError(NOT_ON_SHARDS)
     prepared = _with_constant if intercept else lambda X: X
     team = Team(threads)
-    bound, X = loss.bind(data.train, data.n_classes, data.parents).measured_by(data), data.train.X
+    bound, X = _bound(loss, data, data.train), data.train.X
     if weights is not None:
         bound, X = _weighted(bound, X, weights)
     if workers is None:
@@ -237,7 +240,7 @@ def _assembled(
         _check_free_weights(bound, penalty)
 
     def test() -> tuple[Design, BoundLoss]:
-        held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(data)
+        held_out = _bound(loss, data, data.test)
         return Design(prepared(data.test.X), held_out.n_outputs, held_out.n_tail), held_out
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed}
@@ -258,12 +261,19 @@ def _assembled(
     )
 
 
+def _bound(loss: Loss, data: Any, part: Any) -> BoundLoss:
+    """Return the loss of a part of the data, with their metric, in which the weights of the part count."""
+    bound = loss.bind(part, data.n_classes, data.parents).measured_by(data)
+    weights = getattr(part, "sample_weight", None)
+    return replace(bound, metric_weights=weights) if isinstance(bound, RowLoss) else bound
+
+
 def _weighted(loss: BoundLoss, X: Any, weights: np.ndarray) -> tuple[BoundLoss, Any]:
     """Return the loss with weights, and its rows of X; samples with the weight 0 are left out of both."""
-    if Trait.SMOOTH not in loss.traits or loss.n_tail or not isinstance(loss, RowLoss):
+    if not takes_weights(loss):
         raise ValueError(
-            f"loss {loss.id} takes no sample_weight: choose a smooth loss of single samples, such as "
-            "logistic or squared"
+            f"loss {loss.id} takes no sample_weight: choose a loss of single samples, such as logistic or "
+            "squared"
         )
     counted = np.flatnonzero(weights)
     if counted.size < weights.size:

@@ -44,6 +44,7 @@ from .problems.losses.targets.smooth import Huber, MultitaskSquared, Poisson, Sq
 from .problems.losses.targets.target_loss import TargetLoss
 from .problems.losses.toy import Toy
 from .problems.losses.tree import TreeSoftmax
+from .problems.losses.weighted import NEEDS_NO_WEIGHTS, WeightedLoss, weighted_traits
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.shards.sharded import SHARDED_TRAITS
@@ -314,7 +315,13 @@ def why_not_loss(loss: str, kind: str) -> str | None:
 
 
 def why_not_solver(
-    solver: str, loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True
+    solver: str,
+    loss: str,
+    penalty: str,
+    *,
+    sharded: bool = False,
+    uniform: bool = True,
+    weighted: bool = False,
 ) -> str | None:
     """Return why a solver cannot take a loss with a penalty.
 
@@ -326,6 +333,8 @@ def why_not_solver(
         Whether the rows are split over shards, in which case a loss offers less.
     uniform : bool
         Whether all weights have the same strength; not so with an intercept or penalty factors.
+    weighted : bool
+        Whether samples have weights, with which a loss offers less.
 
     Returns
     -------
@@ -333,13 +342,16 @@ def why_not_solver(
         The end of a sentence that begins with the solver; None if it can.
     """
     seen = lookup(LOSSES, "loss", loss).traits
+    lost = seen & ~weighted_traits(seen) if weighted else Trait(0)
     offered = (seen & SHARDED_TRAITS if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
     if uniform or not PENALTIES[penalty].takes_lam:
         offered |= Trait.UNIFORM
-    return _why_not(lookup(SOLVERS, "solver", solver), offered)
+    return _why_not(lookup(SOLVERS, "solver", solver), offered, lost)
 
 
-def compatible(loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True) -> list[str]:
+def compatible(
+    loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True, weighted: bool = False
+) -> list[str]:
     """List the solvers that accept a loss with a penalty.
 
     Parameters
@@ -350,6 +362,8 @@ def compatible(loss: str, penalty: str, *, sharded: bool = False, uniform: bool 
         Whether the rows are split over shards.
     uniform : bool
         Whether all weights have the same strength; not so with an intercept or penalty factors.
+    weighted : bool
+        Whether samples have weights.
 
     Returns
     -------
@@ -362,7 +376,7 @@ def compatible(loss: str, penalty: str, *, sharded: bool = False, uniform: bool 
     >>> solvers.compatible(loss="tree-softmax", penalty="l1")[:3]
     ['prox-qn', 'prox-gd', 'owl-qn']
     """
-    how = {"sharded": sharded, "uniform": uniform}
+    how = {"sharded": sharded, "uniform": uniform, "weighted": weighted}
     return [id for id in SOLVERS if why_not_solver(id, loss, penalty, **how) is None]
 
 
@@ -381,16 +395,25 @@ def why_not_solver_on(solver: str, problem: Problem) -> str | None:
     str or None
         The end of a sentence that begins with the solver; None if it can.
     """
-    offered = problem.loss.traits | problem.penalty.traits
+    loss = problem.loss
+    unweighted = loss.inner.traits if isinstance(loss, WeightedLoss) else loss.traits
+    offered = unweighted | problem.penalty.traits
     if problem.uniform:
         offered |= Trait.UNIFORM
-    return _why_not(lookup(SOLVERS, "solver", solver), offered)
+    return _why_not(lookup(SOLVERS, "solver", solver), offered, unweighted & ~loss.traits)
 
 
-def _why_not(solver: type[Solver], offered: Trait) -> str | None:
-    """Return what a solver needs and is not offered, or what it lacks in this installation."""
+def _why_not(solver: type[Solver], offered: Trait, lost: Trait) -> str | None:
+    """Return what a solver needs and is not offered, or what it lacks in this installation.
+
+    Sample weights take the traits ``lost`` from those offered.
+    """
     one_of = solver.formulas if issubclass(solver, ExternalSolver) else None
-    return unmet_needs(solver.needs, offered, one_of) or solver.why_not_here()
+    if reason := unmet_needs(solver.needs, offered, one_of):
+        return reason
+    if unmet_needs(solver.needs, offered & ~lost, one_of):
+        return NEEDS_NO_WEIGHTS
+    return solver.why_not_here()
 
 
 def fitting(problem: Problem) -> list[str]:

@@ -14,6 +14,7 @@ from solverscope.solvers.traces.trace import iterate_line, plain, run_line, save
 from ..runs.reference import MAX_REFERENCE_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment
 from ..settings.recipe import RunLimits
+from ..settings.wording import of_pair
 from ..sweep.cluster import ClusterSpec
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
@@ -195,22 +196,22 @@ def load(
     recipe = experiments[0].problem
     with progress.working(f"loading {recipe.data}") as show:
         data = recipe.load(show)
+    weighted = data.sample_weight is not None
     for experiment in experiments:
         loss = experiment.problem.make_loss(data).id
         for entrant in experiment.entrants:
             penalty, uniform = experiment.problem.penalty or data.penalty, not experiment.problem.intercept
-            _check(entrant.id, loss, penalty, sharded=sharded, uniform=uniform)
+            _check(entrant.id, loss, penalty, sharded=sharded, uniform=uniform, weighted=weighted)
     return data
 
 
-def _check(solver: str, loss: str, penalty: str, *, sharded: bool, uniform: bool) -> None:
-    reason = solvers.why_not_solver(solver, loss, penalty, sharded=sharded, uniform=uniform)
+def _check(solver: str, loss: str, penalty: str, **how: bool) -> None:
+    """Raise ValueError if a solver does not take a problem; ``how`` as of :func:`solvers.why_not_solver`."""
+    reason = solvers.why_not_solver(solver, loss, penalty, **how)
     if reason is not None:
-        fitting = solvers.compatible(loss, penalty, sharded=sharded, uniform=uniform)
+        fitting = solvers.compatible(loss, penalty, **how)
         advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
-        given = f"{loss} with penalty {penalty}"
-        given += (" on shards" if sharded else "") + ("" if uniform else " and an intercept")
-        raise ValueError(f"solver {solver} {reason}, unlike {given}: {advice}")
+        raise ValueError(f"solver {solver} {reason}, unlike {of_pair(loss, penalty, **how)}: {advice}")
 
 
 def problems(
@@ -235,4 +236,5 @@ def sentence(problem: solvers.Problem) -> str:
     return (
         f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
         f"{about['loss']} with {about['penalty']}{strength}{', intercept' if about['intercept'] else ''}"
+        f"{', sample weights' if problem.loss.weighted else ''}"
     )

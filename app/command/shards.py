@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from solverscope.solvers.from_data import NOT_ON_SHARDS
 from solverscope.solvers.problems.shards.shard import check_count
 
 from ..settings.recipe import Recipe
@@ -19,6 +20,8 @@ def crew_on(place: ClusterSpec, recipe: Recipe, data: Any, progress: ProgressBar
     """Yield the crew for the data of a recipe as a context, with one shard per worker. Raises ValueError
     before any worker is asked if that is impossible."""
     check_count(place.workers, data.n_samples)
+    if recipe.intercept or data.sample_weight is not None:
+        raise ValueError(NOT_ON_SHARDS)
     with ExitStack() as stack:
         with progress.working(f"loading {recipe.data} on {place.name}, in {place.workers} shards"):
             crew = stack.enter_context(hired(place, recipe, place.workers))

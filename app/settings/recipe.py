@@ -10,6 +10,7 @@ from typing import Any, Self
 from solverscope import datasets, solvers
 from solverscope.app.settings.arguments import choices, text_of
 from solverscope.app.settings.settings_table import IN_RUN_FORM
+from solverscope.datasets.entry import weighs
 from solverscope.datasets.kinds import DEFAULT_LOSSES
 from solverscope.solvers import PENALTIES, Condition, Stopping, parameters
 
@@ -45,6 +46,11 @@ class Recipe:
     def kind(self) -> str:
         """Return the kind of labels, which options may change."""
         return info_of(self.data).kind_of(**self.options)
+
+    @property
+    def weighted(self) -> bool:
+        """Return whether options give samples weights."""
+        return weighs(self.options)
 
     @property
     def key(self) -> str:
@@ -196,13 +202,18 @@ def fits(entrant: Entrant, problem: Recipe) -> str | None:
     own = entrant.recipe(problem).penalty
     if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
         return f"needs a λ for its penalty {own}, and the problem has none"
-    return solvers.why_not_solver(entrant.id, problem.loss, own, uniform=not problem.intercept)
+    return solvers.why_not_solver(entrant.id, problem.loss, own, **_offering(problem))
 
 
 def default_entrants(problem: Recipe) -> tuple[Entrant, ...]:
     """Return the first two solvers that fit."""
-    ids = solvers.compatible(problem.loss, problem.penalty, uniform=not problem.intercept)[:2]
+    ids = solvers.compatible(problem.loss, problem.penalty, **_offering(problem))[:2]
     return tuple(Entrant(id, id) for id in ids)
+
+
+def _offering(problem: Recipe) -> dict[str, bool]:
+    """Return what else decides which solvers take the problem's loss and penalty."""
+    return {"uniform": not problem.intercept, "weighted": problem.weighted}
 
 
 def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:

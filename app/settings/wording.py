@@ -67,6 +67,16 @@ def of_field(declared: Declaration, error: ValueError) -> str:
     return str(error)
 
 
+def of_pair(
+    loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True, weighted: bool = False
+) -> str:
+    """Describe a loss with a penalty, and what decides besides which solvers take them."""
+    others = [] if uniform else ["an intercept"]
+    others += ["sample weights"] if weighted else []
+    given = f"{loss} with penalty {penalty}{' on shards' if sharded else ''}"
+    return given + "".join(f" and {other}" for other in others)
+
+
 def of_problem(record: Mapping[str, Any]) -> str:
     """Describe the record of a problem in a sentence, without λ."""
     parts = [f"{record['dataset']}: {record['n_samples']:,} instances, {record['n_params']:,} weights"]
@@ -75,6 +85,7 @@ def of_problem(record: Mapping[str, Any]) -> str:
     scale = "an average over instances" if record.get("average") else "a sum over instances"
     loss = [f"loss {record['loss']}, {scale}", *_pairs(record.get("loss_params", {}))]
     loss += ["an intercept"] if record.get("intercept") else []
+    loss += ["sample weights"] if record.get("weighted") else []
     penalty = [f"penalty {record['penalty']}", *_pairs(record.get("penalty_params", {}))]
     if record.get("lam") is not None and record.get("lam_max"):
         penalty.append(f"λ_max = {record['lam_max']:.6g}")

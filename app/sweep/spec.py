@@ -18,7 +18,9 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
 from solverscope.app.settings.setting import NumberCodec, Setting
 from solverscope.app.settings.settings_table import F_STAR, GAP, LAM, SEED, of_part
+from solverscope.app.settings.wording import of_pair
 from solverscope.app.sweep.lam_selection import by_parts, checked
+from solverscope.datasets.entry import weighs
 from solverscope.datasets.kinds import DEFAULT_LOSSES
 from solverscope.solvers.registry import lookup, make
 from solverscope.solvers.traces.records import MAX_COUNT, printable
@@ -190,7 +192,7 @@ def _cells(
     seeds = [_parsed("seeds", SEED, one) for one in several(given.get("seeds", 0))]
     for (data, options), seed in itertools.product(_data(given["data"], describe, folds), seeds):
         for loss, penalty in _objectives(given, data, options):
-            made = _solvers(given, seed, loss, penalty)
+            made = _solvers(given, seed, loss, penalty, weighs(options))
             for lam, entrant in itertools.product(lams, made):
                 shared = params | {switch: given.get(switch) for switch in SWITCHES} | lam
                 problem = Recipe(data.id, options, seed, loss=loss, penalty=penalty, **shared)
@@ -342,7 +344,9 @@ def _grid(name: str, given: Any) -> list[float]:
     return [float(f"{first * (last / first) ** step:.12g}") for step in steps]
 
 
-def _solvers(given: Mapping[str, Any], seed: int, loss: str | None, penalty: str) -> Iterator[Entrant]:
+def _solvers(
+    given: Mapping[str, Any], seed: int, loss: str | None, penalty: str, weighted: bool
+) -> Iterator[Entrant]:
     """Yield entrants, each once for every combination of the hyper-parameters under [set]."""
     texts = several(given["solvers"])
     if not all(isinstance(text, str) for text in texts):
@@ -357,10 +361,10 @@ def _solvers(given: Mapping[str, Any], seed: int, loss: str | None, penalty: str
         else:
             shared[name] = value
     used: set[str] = set()
+    how = {"uniform": not given.get("intercept"), "weighted": weighted}
     for choice in chosen:
-        uniform = not given.get("intercept")
-        if loss is not None and (reason := solvers.why_not_solver(choice.id, loss, penalty, uniform=uniform)):
-            problem = f"{loss} with penalty {penalty}{'' if uniform else ' and an intercept'}"
+        if loss is not None and (reason := solvers.why_not_solver(choice.id, loss, penalty, **how)):
+            problem = of_pair(loss, penalty, **how)
             raise ValueError(f"solver {choice.id} {reason}, unlike {problem}: leave it out")
         known = {p.name for p in solvers.parameters(solvers.SOLVERS[choice.id])} | {"preset"}
         grid = {name: value for name, value in shared.items() if name in known} | own[choice.label]

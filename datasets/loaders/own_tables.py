@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
@@ -27,6 +27,7 @@ def csv(request: Request) -> Content:
     """csv:PATH, with its test part in another file if one is named."""
     options, (path, *others) = request.options, request.paths
     drop, targets = _names(options.get("drop")), _names(options.get("target"))
+    weighing = options.get("weights")
     if targets and options.get("label"):
         raise DataError("Options label and target both name a column: give label for classes, else target.")
     first, more = (targets[0], targets[1:]) if targets else (options.get("label"), [])
@@ -40,14 +41,20 @@ def csv(request: Request) -> Content:
     request.progress("making features", None)
     own = (_name(train.layout, train.layout.label),) if kind in NUMERIC else ()
     for name in more:
-        place = _name(
-            train.layout, delimited.column_called(path, name, train.layout.names, train.layout.width)
-        )
-        tables, columns = map(list, zip(*(_taken(path, table, place) for table in tables), strict=True))
+        place, tables, columns = _taken(path, tables, name, "the targets of a regression")
         labels = [np.column_stack(pair) for pair in zip(labels, columns, strict=True)]
         kind, own = "multitask", (*own, place)
+    weights = None
+    if weighing:
+        if _place(path, train.layout, weighing) == train.layout.label:
+            raise DataError(
+                f"{path.name}: {weighing} cannot be the column of weights and that of labels: name that of "
+                "labels by the option label or target."
+            )
+        _, tables, weights = _taken(path, tables, weighing, "sample weights")
     matrices, names = _features(path, tables)
-    return replace(content := _content(kind, matrices, labels, names), label_names=own or content.label_names)
+    content = _content(kind, matrices, labels, names, weights=weights)
+    return replace(content, label_names=own or content.label_names)
 
 
 def _names(given: str | None) -> list[str]:
@@ -59,20 +66,32 @@ def _name(layout: delimited.TableLayout, place: int) -> str:
     return layout.names[place] if layout.names else f"x{place + 1}"
 
 
+def _place(path: Path, layout: delimited.TableLayout, called: str) -> int:
+    return delimited.column_called(path, called, layout.names, layout.width)
+
+
 def _taken(
-    path: Path, table: delimited.DelimitedTable, name: str
-) -> tuple[delimited.DelimitedTable, np.ndarray]:
-    """Return a table without a column of features, and that column. Raises DataError unless it holds
-    numbers and is left."""
-    if name not in table.names:
-        raise DataError(f"{path.name}: column {name} is named twice, or left out by the option drop.")
-    k = table.names.index(name)
-    column = table.columns[k]
-    if not isinstance(column, np.ndarray):
-        raise DataError(f"{path.name}: {name} holds texts: the targets of a regression are numbers.")
-    names, columns = list(table.names), list(table.columns)
-    del names[k], columns[k]
-    return replace(table, names=tuple(names), columns=columns), column
+    path: Path, tables: list[delimited.DelimitedTable], called: str, what: str
+) -> tuple[str, list[delimited.DelimitedTable], list[np.ndarray]]:
+    """Return the name of a column, the tables without it, and the column of each, which ``what`` describes.
+
+    Raises DataError unless it holds numbers and is a column of features.
+    """
+    layout = tables[0].layout
+    name = _name(layout, _place(path, layout, called))
+    rest, found = [], []
+    for table in tables:
+        if name not in table.names:
+            raise DataError(f"{path.name}: column {name} is named twice, or left out by the option drop.")
+        k = table.names.index(name)
+        names, columns = list(table.names), list(table.columns)
+        column = columns.pop(k)
+        del names[k]
+        if not isinstance(column, np.ndarray):
+            raise DataError(f"{path.name}: {name} holds texts: {what} are numbers.")
+        rest.append(replace(table, names=tuple(names), columns=columns))
+        found.append(column)
+    return name, rest, found
 
 
 def _labels(train: delimited.DelimitedTable, table: delimited.DelimitedTable) -> np.ndarray:
@@ -91,16 +110,24 @@ def _content(
     feature_names: tuple[str, ...] = (),
     *,
     picture_shape: tuple[int, int] | None = None,
+    weights: list[np.ndarray] | None = None,
 ) -> Content:
-    """Return the content of matrices and one label per row; raise DataError if labels do not fit each
-    other."""
+    """Return the content of matrices and one label per row, with sample weights, if any; raise DataError if
+    labels do not fit each other."""
     if len({part.dtype.kind == "U" for part in labels}) > 1:
         raise DataError(
             "One of training and test part has texts for labels, the other numbers: give both alike."
         )
     codes, names = encode(kind, *labels)
-    train, test = [*map(Part, matrices, codes), None][:2]
+    train, test = _parts(matrices, codes, weights)
     return Content(train, names, feature_names, test=test, kind=kind, picture_shape=picture_shape)
+
+
+def _parts(matrices: list[Any], labels: list[Any], weights: list[np.ndarray] | None) -> list[Any]:
+    """Return the training part, and the test part or None."""
+    of_parts = weights or [None] * len(labels)
+    parts = [Part(X, y, None, own) for X, y, own in zip(matrices, labels, of_parts, strict=True)]
+    return [*parts, None][:2]
 
 
 def _features(
@@ -154,12 +181,14 @@ def _one_hot(
 def arrays(request: Request) -> Content:
     """npz:PATH, with its test part in the file or in another one if one is named."""
     kind, (path, *others) = request.options.get("kind", "auto"), request.paths
-    train, test, known = npz.read_samples(path, progress=request.progress)
+    given = {"progress": request.progress, "weights": request.options.get("weights")}
+    train, test, known = npz.read_samples(path, **given)
     if others:
-        test = npz.read_samples(others[0], progress=request.progress)[0]
+        test = npz.read_samples(others[0], **given)[0]
         if test.X.shape[1:] != train.X.shape[1:]:
             raise DataError(f"{others[0].name} has samples of another shape than {path.name}.")
     parts = [train] if test is None else [train, test]
+    weights = [part.weights for part in parts if part.weights is not None] or None
     shape = train.X.shape[1:] if train.X.ndim == 3 else None
     matrices = [_rows(part.X) for part in parts]
     names, labels = known.get("feature_names", ()), [_flat(part.y) for part in parts]
@@ -167,9 +196,9 @@ def arrays(request: Request) -> Content:
     if len(names) != matrices[0].shape[1]:
         names = ()
     if kind in ("auto", "regression") and labels[0].ndim == 2 and _are_targets(kind, labels):
-        return _multitask(path, matrices, labels, names, classes)
+        return _multitask(path, matrices, labels, names, classes, weights)
     if kind == "multilabel" or (kind == "auto" and labels[0].ndim == 2):
-        return _multilabel(path, parts, matrices, names, classes)
+        return _multilabel(path, parts, matrices, names, classes, weights)
     for part in labels:
         if part.ndim != 1 or part.dtype.kind not in "biufUS":
             raise DataError(
@@ -179,11 +208,10 @@ def arrays(request: Request) -> Content:
             raise DataError(f"{path.name}: a label in y is NaN or infinite; {LABEL_A_ROW}.")
     labels = [_plain(part) for part in labels]
     kind = kind_of(kind, labels[0], f"{path.name}: y", "give classes")
-    if kind in NUMERIC:
-        return _content(kind, matrices, labels, names, picture_shape=shape)
-    if classes and all(np.isin(part, np.arange(len(classes))).all() for part in labels):
+    numbered = classes and all(np.isin(part, np.arange(len(classes))).all() for part in labels)
+    if kind not in NUMERIC and numbered:
         labels = [np.array(classes)[part.astype(int)] for part in labels]
-    return _content(kind, matrices, labels, names, picture_shape=shape)
+    return _content(kind, matrices, labels, names, picture_shape=shape, weights=weights)
 
 
 def _rows(X: np.ndarray | scipy.sparse.csr_matrix) -> np.ndarray | scipy.sparse.csr_matrix:
@@ -214,13 +242,14 @@ def _multitask(
     labels: list[np.ndarray],
     feature_names: tuple[str, ...],
     names: tuple[str, ...],
+    weights: list[np.ndarray] | None,
 ) -> Content:
     k = labels[0].shape[1]
     for part in labels:
         if part.ndim != 2 or part.shape[1] != k or part.dtype.kind not in "biuf":
             raise DataError(f"{path.name}: y has the shape {part.shape}; give a column of numbers a target.")
     targets = [np.ascontiguousarray(part, dtype=np.float64) for part in labels]
-    train, test = [*map(Part, matrices, targets), None][:2]
+    train, test = _parts(matrices, targets, weights)
     names = names if len(names) == k else tuple(f"y{c + 1}" for c in range(k))
     return Content(train, names, feature_names, test=test, kind="multitask")
 
@@ -231,6 +260,7 @@ def _multilabel(
     matrices: list[np.ndarray | scipy.sparse.csr_matrix],
     feature_names: tuple[str, ...],
     names: tuple[str, ...],
+    weights: list[np.ndarray] | None,
 ) -> Content:
     for part in parts:
         if part.y.ndim != 2 or part.y.shape[1] != parts[0].y.shape[1] or not np.isin(part.y, (0, 1)).all():
@@ -238,5 +268,5 @@ def _multilabel(
     L = parts[0].y.shape[1]
     names = names if len(names) == L else tuple(str(k + 1) for k in range(L))
     labels = [scipy.sparse.csr_matrix(part.y.astype(np.int8)) for part in parts]
-    train, test = [*map(Part, matrices, labels), None][:2]
+    train, test = _parts(matrices, labels, weights)
     return Content(train, names, feature_names, test=test, kind="multilabel")

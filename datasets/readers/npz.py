@@ -16,7 +16,9 @@ from ..store import Progress, open_regular
 from .files import UNREADABLE
 
 SAMPLE_ARRAYS, LABEL_ARRAYS = ("X", "x", "data"), ("y", "Y", "target", "labels", "label")
-"""Names of the arrays of samples and of labels; those of two parts end in _train and _test."""
+"""Names of the arrays of samples and of labels."""
+PART_ENDINGS = ("_train", "_test")
+"""Endings of the names of two parts."""
 CSR = ("data", "indices", "indptr", "shape")
 """Names of the arrays of SciPy's save_npz."""
 NPZ_FORMAT = "save samples X and labels y by numpy.savez"
@@ -26,10 +28,11 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Arrays:
-    """A part of a file: samples X, (n, ...) or sparse, and labels y, (n,) or (n, L)."""
+    """A part of a file: samples X, (n, ...) or sparse, labels y, (n,) or (n, L), and sample weights, (n,)."""
 
     X: np.ndarray | scipy.sparse.csr_matrix
     y: np.ndarray
+    weights: np.ndarray | None = None
 
 
 def is_archive(path: Path) -> bool:
@@ -47,19 +50,21 @@ def is_archive(path: Path) -> bool:
 
 
 def read_samples(
-    path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None
+    path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, weights: str | None = None
 ) -> tuple[Arrays, Arrays | None, Mapping[str, tuple[str, ...]]]:
     """Return the training part, the test part if the file has one, and the names that it gives.
 
     Samples are an array, or a matrix as SciPy's save_npz writes it, with labels added; names are in arrays
-    feature_names and target_names. Other arrays are not read. Raises DataError for a file without samples and
+    feature_names and target_names. ``weights`` names the array of sample weights, to which _train and _test
+    are added as to X and y. Other arrays are not read. Raises DataError for a file without samples and
     labels, one that has more than ``limit`` bytes when decompressed, and arrays of other than numbers.
     """
     if progress:
         progress(f"reading {path.name}", None)
     names = names_of_arrays(path, limit)
-    both = [key for key in _pairs(names, "_test") if key]
-    train = next(iter(_pairs(names, "_train") or _pairs(names, "")), None)
+    in_train, in_test = PART_ENDINGS
+    both = [key for key in _pairs(names, in_test) if key]
+    train = next(iter(_pairs(names, in_train) or _pairs(names, "")), None)
     sparse = set(CSR) <= set(names)
     if sparse:
         labels = next((name for name in LABEL_ARRAYS if name in names), None)
@@ -67,8 +72,8 @@ def read_samples(
     if train is None:
         some = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         raise DataError(f"{path.name} holds {some or 'nothing'}, not samples X and labels y: {NPZ_FORMAT}.")
-    part = _part(path, *train)
-    test = _part(path, *both[0]) if both and not sparse else None
+    part = _part(path, *train, weights)
+    test = _part(path, *both[0], weights) if both and not sparse else None
     if test is not None and test.X.shape[1:] != part.X.shape[1:]:
         raise DataError(
             f"{path.name}: {both[0][0]} has samples of shape {test.X.shape[1:]}, {train[0]} of "
@@ -102,7 +107,7 @@ def _pairs(names: Sequence[str], suffix: str) -> list[tuple[str, str]]:
     return [(found[0][0], found[1][0])] if all(found) else []
 
 
-def _part(path: Path, samples: str, labels: str) -> Arrays:
+def _part(path: Path, samples: str, labels: str, weights: str | None) -> Arrays:
     (y,) = read(path, labels)
     X = read_sparse(path) if not samples else read(path, samples)[0]
     if not samples:
@@ -113,7 +118,18 @@ def _part(path: Path, samples: str, labels: str) -> Arrays:
             f"{path.name}: {samples} has the shape {X.shape} and {labels} {y.shape}; give a row a sample, "
             "and a label for each."
         )
-    return Arrays(X, y)
+    if weights is None:
+        return Arrays(X, y)
+    name = weights + next((end for end in PART_ENDINGS if labels.endswith(end)), "")
+    if name not in (names := names_of_arrays(path)):
+        raise DataError(f"{path.name} has no array of weights {name[:40]!r}: it has {', '.join(names[:20])}.")
+    (own,) = read(path, name)
+    _check_real(path, name, own)
+    if own.size != X.shape[0]:
+        raise DataError(
+            f"{path.name}: {name} has the shape {own.shape}; give a weight for each of {X.shape[0]:,} rows."
+        )
+    return Arrays(X, y, own.ravel())
 
 
 def read(path: Path, *names: str) -> tuple[np.ndarray, ...]:

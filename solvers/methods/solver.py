@@ -11,8 +11,9 @@ import numpy as np
 import psutil
 
 from ..compute.blas import advanced_on_one_thread
-from ..declare import Declared, Trait, parameters
+from ..declare import Declared, Trait, parameters, unmet_needs
 from ..problems.certificates.optimality import Knows
+from ..problems.losses.weighted import NEEDS_NO_WEIGHTS
 from ..problems.problem import Problem
 from .iterate import Ending, Iterate
 
@@ -114,8 +115,13 @@ class Solver(Declared):
     def refuses(self, problem: Problem) -> str | None:
         """Return why the solver cannot run on the problem, though it takes loss and penalty.
 
-        It needs one strength for all weights, or more memory than is free. Return None if it can.
+        It needs one strength for all weights, a loss without sample weights, or more memory than is free.
+        Return None if it can.
         """
+        if problem.loss.weighted:
+            offered = problem.loss.traits | problem.penalty.traits | Trait.UNIFORM
+            if unmet_needs(self.needs, offered, getattr(self, "formulas", None)):
+                return f"{self.id} {NEEDS_NO_WEIGHTS}"
         if Trait.UNIFORM in self.needs and not problem.uniform:
             return f"{self.id} needs {Trait.UNIFORM.phrase}"
         needed, free = self.dense_vectors * 8 * problem.size, psutil.virtual_memory().available

@@ -184,9 +184,10 @@ class Point:
         reach = problem.design.reach(self.w)
         off = self.drift.rounding + unit * reach + math.sqrt(n * m) * self.drift.settled
         # where the loss has kinks, its slope next to here may be that of other pieces
-        length = math.sqrt(self.residual.dot(self.residual) if problem.smooth else 2.0 * n)
+        most = problem.loss.largest_weight
+        length = math.sqrt(self.residual.dot(self.residual)) if problem.smooth else most * math.sqrt(2.0 * n)
         own = abs(self.objective) + problem.scale * problem.loss.cancelled(self.scores)
-        return unit * own + problem.scale * off * (length + 2.0 * m * off)
+        return unit * own + problem.scale * off * (length + 2.0 * m * most * off)
 
     def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
         """Return ∂²/∂w_j² of the smooth part, one entry per member of ``active``.

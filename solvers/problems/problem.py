@@ -208,7 +208,8 @@ class Problem(Objective):
 
     def describe(self) -> dict[str, Any]:
         """Return the line of type "problem" that ``--json`` prints and traces carry. It has those
-        parameters of loss and penalty that differ from the defaults."""
+        parameters of loss and penalty that differ from the defaults, and ``weighted`` if samples have
+        weights."""
         params = {"loss_params": _chosen(self.loss.declared), "penalty_params": _chosen(self.penalty)}
         return {
             "type": "problem",
@@ -229,6 +230,7 @@ class Problem(Objective):
             "key": self.key,
             "source": self._about.get("source"),
             **{name: chosen for name, chosen in params.items() if chosen},
+            **({"weighted": True} if self.loss.weighted else {}),
         }
 
     def with_pulse(self, pulse: Callable[[], None]) -> Problem:

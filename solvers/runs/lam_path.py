@@ -188,11 +188,11 @@ def measured(run: Run) -> dict[str, Any]:
     if problem.has_test:
         loss, scores = problem.test_scores(trace.w)
         if loss.numeric:
-            predicted = loss.predict(scores)
-            found["test_mse"] = mean_squared_error(predicted, loss.y)
-            found["test_mae"] = mean_absolute_error(predicted, loss.y)
+            predicted, weights = loss.predict(scores), loss.metric_weights
+            found["test_mse"] = mean_squared_error(predicted, loss.y, weights)
+            found["test_mae"] = mean_absolute_error(predicted, loss.y, weights)
             if Trait.POISSON in loss.traits:
-                found["test_deviance"] = 2.0 * loss.value(scores) / loss.n_instances
+                found["test_deviance"] = 2.0 * float(np.average(loss.values(scores), weights=weights))
         elif (Y := loss.truth).ndim > 1:
             found["test_ranking_loss"] = ranking_loss(scores.Z, Y)
             found["test_micro_f1"] = micro_f1(scores.Z, Y)

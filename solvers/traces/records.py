@@ -106,7 +106,7 @@ PROBLEM_KINDS = {
     **dict.fromkeys(("options", "loss_params", "penalty_params"), TABLE),
     **dict.fromkeys(("lam", "lam_max"), NUMBER_OR_NULL),
     **dict.fromkeys(("n_samples", "n_features", "n_outputs", "n_params"), COUNT),
-    **dict.fromkeys(("average", "intercept"), FLAG),
+    **dict.fromkeys(("average", "intercept", "weighted"), FLAG),
     **{"seed": COUNT_OR_NULL, "source": TEXT_OR_NULL},
 }
 REFERENCE_KINDS = {

@@ -30,7 +30,7 @@ def test_a_users_own_set_is_loaded_like_any_other(registered):
     data = datasets.load("my-set", n="20", positive="a", seed=1)
     assert data.X.shape == (20, 3)
     usual = {"cv": None, "scale": "none", "double": 0, "degree": 1, "bias": 0}
-    assert data.options == {"n": 20, **usual, "positive": "a"}
+    assert data.options == {"n": 20, **usual, "positive": "a", "class_weight": "none"}
     assert (data.kind, data.loss, data.label_names) == ("binary", "logistic", ("not a", "a"))
     assert not np.array_equal(data.X, datasets.load("my-set", n=20).X)
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.utils import compute_sample_weight
 
 from solverscope import datasets
 from solverscope.datasets import Content, DataError, Part, Products, transforms
@@ -251,6 +252,21 @@ def test_the_other_class_of_a_binary_set_can_be_the_positive_one():
     )
     assert labels.tolist() == [1, -1]
     assert names == ("not no", "no")
+
+
+@pytest.mark.parametrize(
+    ("id", "options"), [("digits", {}), ("digits", {"positive": "3"}), ("digits-tree", {})]
+)
+def test_balanced_weights_are_scikit_learn_s_of_the_training_part(id, options):
+    data = datasets.load(id, class_weight="balanced", **options)
+    np.testing.assert_allclose(data.sample_weight, compute_sample_weight("balanced", data.y), rtol=1e-15)
+    assert data.test.sample_weight is None
+    assert datasets.load(id, **options).sample_weight is None
+
+
+def test_balanced_weights_need_one_class_a_sample():
+    with pytest.raises(DataError, match="class_weight=balanced needs one class a sample"):
+        datasets.load("synthetic-multilabel", class_weight="balanced")
 
 
 def test_a_node_stands_for_the_leaves_below_it():

@@ -8,7 +8,7 @@ from solverscope import solvers
 from solverscope.solvers.declare import Trait
 from solverscope.solvers.methods.solver import Solver
 from solverscope.solvers.registry import register
-from tests.solvers.helpers import binary, chains, multiclass
+from tests.solvers.helpers import MAKERS, binary, chains, multiclass
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +81,26 @@ def test_a_loss_that_does_not_fit_the_labels_is_refused_with_those_that_do():
     assert solvers.why_not_loss("logistic", "sequences") == "needs binary labels, and these are sequences"
     with pytest.raises(ValueError, match=r"loss logistic needs binary labels.*choose one of chain-crf"):
         solvers.make_problem(chains(), loss="logistic", lam=1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "penalty"),
+    [
+        ("binary", "logistic", "l1"),
+        ("multiclass", "multiclass-logistic", "l1"),
+        ("regression", "huber", "l2"),
+        ("binary", "binary-hinge", "l2"),
+    ],
+)
+def test_what_takes_weights_is_known_before_there_is_a_problem(kind, loss, penalty):
+    data = MAKERS[kind]()
+    problem = solvers.make_problem(data, loss=loss, penalty=penalty, sample_weight=np.ones(len(data.train.y)))
+    told = {id: solvers.why_not_solver(id, loss, penalty, weighted=True) for id in solvers.SOLVERS}
+    assert told == {id: solvers.why_not_solver_on(id, problem) for id in solvers.SOLVERS}
+    refused = [id for id, reason in told.items() if reason and not solvers.why_not_solver(id, loss, penalty)]
+    for id in refused:
+        assert told[id] == "needs a loss without sample weights"
+        assert solvers.make_solver(id).refuses(problem) == f"{id} {told[id]}"
 
 
 @pytest.mark.parametrize("base", [Solver, solvers.Loss, solvers.Penalty])

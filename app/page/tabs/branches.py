@@ -108,7 +108,11 @@ class Branches:
             for setting in self._page.solvers.settings
             if setting.penalty in ("", about["penalty"])
             and solvers.why_not_solver(
-                setting.id, about["loss"], about["penalty"], uniform=not about.get("intercept")
+                setting.id,
+                about["loss"],
+                about["penalty"],
+                uniform=not about.get("intercept"),
+                weighted=bool(about.get("weighted")),
             )
             is None
             and not self._is_same(setting, trace)

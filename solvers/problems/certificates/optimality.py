@@ -72,11 +72,12 @@ def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> li
     """
     problem, f, violation = point.problem, claimed["objective"], claimed["violation"]
     m, unit = problem.design.n_outputs, rounding_of_sums(problem)
+    most = problem.loss.largest_weight
     off = drift.rounding + drift.settled + unit * problem.design.reach(point.w)
     length = math.sqrt(point.residual.dot(point.residual))
     if not problem.smooth:  # at a kink each row's part of it may jump by a slope of every output
-        length = max(length, math.sqrt(2.0 * m * problem.loss.n_instances))
-    bends = 2.0 * m * off  # the residual changes by no more, as the scores are off
+        length = max(length, most * math.sqrt(2.0 * m * problem.loss.n_instances))
+    bends = 2.0 * m * most * off  # the residual changes by no more, as the scores are off
     false = []
     allowed = WRONG_SHARE * abs(point.objective) + point.rounding() + problem.scale * off * (length + bends)
     if abs(f - point.objective) > allowed:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...declare import Trait
 from ...linalg.scores import Scores
-from .duals import entropies, over_rows
+from .duals import of_rows, row_entropies
 from .margin import BoundMargin, MarginLoss
 
 
@@ -54,14 +54,15 @@ class BoundLogistic(BoundMargin):
         np.minimum(margin, 0.0, out=margin)
         out -= margin
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Sum the entropies of the probabilities mixed with the truth, in which the other label has |G|."""
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return the entropies of the probabilities mixed with the truth, in which the other label has
+        |G|."""
 
-        def term(G: np.ndarray, part: slice) -> float:
+        def terms(G: np.ndarray, part: slice) -> np.ndarray:
             p = alpha * np.abs(G)
-            return entropies(p) + entropies(1.0 - p)
+            return row_entropies(p) + row_entropies(1.0 - p)
 
-        return over_rows(self, residual.Z, term)
+        return of_rows(self, residual.Z, terms)
 
     def cancelled(self, scores: Scores) -> float:
         return float(len(scores.Z))  # 1 - p next to 1: the value itself is a logarithm of 1 + exp(-yz)

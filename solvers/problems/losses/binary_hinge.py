@@ -10,7 +10,6 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait, param
 from ...linalg.scores import Scores
-from .duals import over_rows
 from .envelope import ties
 from .margin import BoundMargin, MarginLoss
 from .maxima import MaximumKernels, MaximumLoss
@@ -48,9 +47,9 @@ class BoundBinaryHinge(BoundMargin, MaximumLoss):
     def kernels(self) -> MaximumKernels:
         return MaximumKernels(steepest, drawn, breakpoints, settle)
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return Σ αβ_i, where the residual is -β_i y_i."""
-        return alpha * over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return αβ_i, where the residual is -β_i y_i."""
+        return alpha * np.abs(residual.Z[:, 0])
 
 
 @dataclass(frozen=True)
@@ -126,16 +125,16 @@ def drawn(term, Z, u, y, G):
 
 
 @kernel
-def breakpoints(term, Z, D, y, t, jump):
+def breakpoints(term, Z, D, y, s, t, jump):
     """Write the steps of eq. (38) that are positive, and the jumps |Δf_i|; return the slope at 0 from the
     right, and their number."""
     slope, n = 0.0, 0
     for i in range(y.size):
         a, rise = lack(Z[i, 0], y[i]), -y[i] * D[i, 0]
         if a > 0.0 or (a == 0.0 and rise > 0.0):
-            slope += rise
+            slope += s[i] * rise
         if a * rise < 0.0:
-            t[n], jump[n] = -a / rise, abs(rise)
+            t[n], jump[n] = -a / rise, s[i] * abs(rise)
             n += 1
     return slope, n
 

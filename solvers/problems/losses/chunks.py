@@ -8,6 +8,9 @@ import numpy as np
 
 from ...linalg.scores import Scores
 
+#: Scores of a slice of rows, at most, unless one row has more.
+CACHED_SCORES = 32_768
+
 
 class _Scratch(threading.local):
     """Work arrays of the calling thread, by name. Fresh memory would cost more than the work itself."""
@@ -28,7 +31,7 @@ scratch = _Scratch()
 
 def row_chunks(n: int, width: int) -> list[slice]:
     """Cut ``n`` rows with ``width`` scores each into consecutive slices whose scores fit in the cache."""
-    rows = max(1, 32_768 // max(width, 1))
+    rows = max(1, CACHED_SCORES // max(width, 1))
     return [slice(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
 
 

@@ -18,6 +18,11 @@ def entropy(P: np.ndarray) -> np.ndarray:
     return entr(np.maximum(P, 0.0))
 
 
+def row_entropies(P: np.ndarray) -> np.ndarray:
+    """Sum -p log p over the entries of each row."""
+    return entropy(P).sum(axis=1)
+
+
 def entropies(P: np.ndarray) -> float:
     """Sum -p log p over all entries."""
     return float(np.sum(entropy(P)))
@@ -31,6 +36,15 @@ def cancelled_by_logs(scores: Scores, times: float = 1.0) -> float:
     """
     n, tail = len(scores.Z), float(np.abs(scores.tail).max(initial=0.0))
     return n + 2.0 * (times * math.sqrt(n) * float(np.linalg.norm(scores.Z)) + n * tail)
+
+
+def of_rows(loss: BoundLoss, G: np.ndarray, terms: Callable[[np.ndarray, slice], np.ndarray]) -> np.ndarray:
+    """Return ``terms(rows of G, their place)``, one a row, of slices of rows that stay in the cache."""
+    out = np.empty(len(G))
+    for part in row_chunks(*G.shape):
+        out[part] = terms(G[part], part)
+        loss.pulse()
+    return out
 
 
 def over_rows(loss: BoundLoss, G: np.ndarray, term: Callable[[np.ndarray, slice], float]) -> float:

@@ -14,7 +14,7 @@ from ...compute.dispatch import by_class
 from ...compute.jit import kernel
 from ...declare import Form, param
 from ...linalg.scores import Scores
-from .duals import over_rows
+from .duals import of_rows
 from .envelope import envelope
 from .maxima import MaximumLoss
 
@@ -83,7 +83,7 @@ def lines(term, z, d, y, a, b):
 
 
 @kernel
-def breakpoints(term, Z, D, y, t, jump):
+def breakpoints(term, Z, D, y, s, t, jump):
     """Write the breakpoints of each row's maximum, where it changes lines, and the jumps of the slope there.
 
     The maximum is that of Yu et al. 2010, eqs. (48) and (57), whose kinks these are. Return the slope of the
@@ -95,21 +95,21 @@ def breakpoints(term, Z, D, y, t, jump):
     slope, n = 0.0, 0
     for i in range(Z.shape[0]):
         segments = envelope(a, b, lines(term, Z[i], D[i], y[i], a, b), order, at, line)
-        slope += a[line[0]]
+        slope += s[i] * a[line[0]]
         for k in range(1, segments):
-            t[n], jump[n] = at[k], a[line[k]] - a[line[k - 1]]
+            t[n], jump[n] = at[k], s[i] * (a[line[k]] - a[line[k - 1]])
             n += 1
     return slope, n
 
 
-def offsets(margins: np.ndarray, G: np.ndarray) -> float:
-    """Sum the constants of the lines whose gradients are the rows of G: each is +ρ at one label and -ρ at a
-    true one, or zero."""
+def offsets(margins: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """Return the constants of the lines whose gradients are the rows of G: each is +ρ at one label and -ρ at
+    a true one, or zero."""
     rows = np.arange(len(G))
     other, label = G.argmax(axis=1), G.argmin(axis=1)
     delta, rho = margins[:, 0, 0] if margins.shape[1] == 1 else margins[:, other, label]
     shares = np.divide(G[rows, other], rho, out=np.zeros(len(G)), where=np.asarray(rho) > 0.0)
-    return float(np.sum(shares * delta))
+    return shares * delta
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +121,6 @@ class LabelMaximum(MaximumLoss):
 
     margins: np.ndarray
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return αΣ_i Δ(z'_i, z_i), if the residual is that of one worst pair (z_i, z'_i) per row."""
-        return alpha * over_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return αΔ(z'_i, z_i), if the residual is that of one worst pair (z_i, z'_i) per row."""
+        return alpha * of_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))

@@ -39,7 +39,7 @@ class Loss(Declared):
     * ``HESSIAN``: ``hessian``, of a :class:`RowLoss` ``chunk_curved``, and ``second_derivatives``, which
       follow from ``diagonal`` if the Hessian is diagonal.
     * ``LIPSCHITZ``: ``curvature``.
-    * ``CONJUGATE``: ``dual_value``.
+    * ``CONJUGATE``: ``dual_values``, or ``dual_value``.
     * ``LOG_LINEAR``: ``log_odds`` and ``truths``.
     * ``QUADRATIC_MODEL``: with one score, ``diagonal``; with several the residual of a row is the
       probabilities of its labels minus its label ``y``.
@@ -113,6 +113,11 @@ class BoundLoss:
     n_tail: ClassVar[int] = 0
     #: whether the metric is a mean over rows
     averages: ClassVar[bool] = True
+    #: how much each row counts in the metric; None: all count alike
+    metric_weights: ClassVar[np.ndarray | None] = None
+    #: whether instances have weights, and the largest of these
+    weighted: ClassVar[bool] = False
+    largest_weight: ClassVar[float] = 1.0
     #: whether the loss is linear between its breakpoints, along every line
     piecewise_linear: ClassVar[bool] = False
 
@@ -205,12 +210,14 @@ class BoundLoss:
 
     def metric(self, scores: Scores) -> float:
         """Return the share of labels predicted right."""
-        return float(np.mean(self.predict(scores) == self.truth))
+        return float(np.average(self.predict(scores) == self.truth, weights=self.metric_weights))
 
-    def tie_slack(self, value: float) -> float:
-        """Return how far functions that count as tied are below their maxima at most, summed over instances,
-        if the loss is ``value``."""
-        return TIE_TOL * (value + self.n_instances)
+    def tie_slack(self, value: float, weights: np.ndarray | None = None) -> float:
+        """Return how far functions that count as tied are below their maxima at most, summed over instances.
+
+        Each counts by its weight in ``weights``, in this sum and in that of the loss, ``value``.
+        """
+        return TIE_TOL * (value + (self.n_instances if weights is None else float(weights.sum())))
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
         """Return the subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (18)); of a
@@ -268,7 +275,12 @@ class BoundLoss:
         """Return -L*(αG) for the ``residual`` G at ``scores`` and 0 < α <= 1, L* the convex conjugate: the
         minimum of L(Z) - α‹G, Z› over all Z, or a lower bound of it, tight at α = 1; with
         ``Trait.CONJUGATE``."""
-        raise TypeError(f"{type(self).__name__} does not define dual_value")
+        return float(np.sum(self.dual_values(scores, residual, alpha)))
+
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return the part of each instance in :meth:`dual_value`, (n_instances,); a row of scores has one
+        with ``Trait.CONJUGATE``."""
+        raise TypeError(f"{type(self).__name__} does not define dual_values")
 
     def cancelled(self, scores: Scores) -> float:
         """Return how large the terms are that cancel in the value or in :meth:`dual_value`: both may be off

@@ -123,16 +123,16 @@ class BoundMargin(RowLoss):
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         margin_residuals(self.term, Z.reshape(-1), y, G.reshape(-1))
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return Σ h(αβ_i), where the residual is -β_i y_i."""
-        return float(np.sum(dual_values(self.term, -alpha * self.y * residual.Z[:, 0])))
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return h(αβ_i), where the residual is -β_i y_i."""
+        return dual_values(self.term, -alpha * self.y * residual.Z[:, 0])
 
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, self.declared.smoothness)
 
     @property
     def metric_name(self) -> str:
-        return MEASURES[self.measure]
+        return self._with_weights(MEASURES[self.measure])
 
     def measured_by(self, data: Any) -> Self:
         measure = getattr(data, "metric", None)
@@ -146,17 +146,19 @@ class BoundMargin(RowLoss):
         return np.where(scores.Z[:, 0] >= 0, 1, -1)
 
     def metric(self, scores: Scores) -> float:
-        predicted = self.predict(scores)
-        return f1(self.y > 0, predicted > 0) if self.measure == "f1" else float(np.mean(predicted == self.y))
+        if self.measure == "f1":
+            return f1(self.y > 0, self.predict(scores) > 0, self.metric_weights)
+        return super().metric(scores)
 
 
-def f1(true: np.ndarray, found: np.ndarray) -> float:
-    """Return the harmonic mean of precision and recall, 2 TP/(2 TP + FP + FN).
+def f1(true: np.ndarray, found: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Return the harmonic mean of precision and recall, 2 TP/(2 TP + FP + FN), of rows with ``weights``.
 
     Return 0 if there is nothing to find and nothing was found.
     """
-    among = np.count_nonzero(true) + np.count_nonzero(found)
-    return 2.0 * np.count_nonzero(true & found) / among if among else 0.0
+    w = np.ones(true.size) if weights is None else weights
+    among = float(w[true].sum() + w[found].sum())
+    return 2.0 * float(w[true & found].sum()) / among if among else 0.0
 
 
 def margin_term(loss: MarginLoss) -> Any:

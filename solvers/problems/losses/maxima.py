@@ -10,8 +10,11 @@ import numpy as np
 
 from ...linalg.scores import Scores
 from ...search.outcome import Breakpoints
-from .chunks import scratch
+from .chunks import CACHED_SCORES, scratch
 from .row_loss import RowLoss
+
+#: Weights of the rows of a slice that has none.
+ONES = np.ones(CACHED_SCORES)
 
 
 class MaximumKernels(NamedTuple):
@@ -21,8 +24,9 @@ class MaximumKernels(NamedTuple):
     * ``sup(term, Z, D, y, G)`` writes the subgradient of each row with the largest slope along D;
     * ``random(term, Z, u, y, G)`` that of one of the functions that attain the maximum, chosen by u in
       [0, 1);
-    * ``breakpoints(term, Z, D, y, t, jump)`` writes the breakpoints t > 0 of all rows along D, and by how
-      much the slope jumps there; it returns the slope at 0 from the right, and their number;
+    * ``breakpoints(term, Z, D, y, s, t, jump)`` writes the breakpoints t > 0 of all rows along D, and by how
+      much the slope jumps there, row i being s_i times its loss; it returns the slope at 0 from the right,
+      and their number;
     * ``settle(term, Z, y)`` sets scores of functions that tie with the maximum so that they are equal to it,
       and returns the most by which one moves.
     """
@@ -58,13 +62,14 @@ class MaximumLoss(RowLoss):
         self._each_chunk(lambda k: self.kernels.random(self.term, scores.Z[k], u[k], y[k], G[k]))
         return Scores(G, np.zeros(0))
 
-    def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
+    def breakpoints(self, scores: Scores, delta: Scores, weights: np.ndarray | None = None) -> Breakpoints:
         found: dict[int, tuple[float, np.ndarray, np.ndarray]] = {}
         compute, most = self.kernels.breakpoints, self.most_breakpoints
 
         def task(k: slice) -> None:
             t, jump = (scratch(name, k.stop - k.start, most).reshape(-1) for name in ("t", "jump"))
-            slope, n = compute(self.term, scores.Z[k], delta.Z[k], self.y[k], t, jump)
+            s = ONES[: k.stop - k.start] if weights is None else weights[k]
+            slope, n = compute(self.term, scores.Z[k], delta.Z[k], self.y[k], s, t, jump)
             found[k.start] = slope, t[:n].copy(), jump[:n].copy()
 
         self._each_chunk(task)

@@ -11,7 +11,7 @@ from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ...declare import Trait
 from ...linalg.scores import Scores
-from .duals import cancelled_by_logs, entropies, over_rows
+from .duals import cancelled_by_logs, of_rows, row_entropies
 from .loss import Loss
 from .row_loss import RowLoss
 from .score_rows import SoftmaxTerm
@@ -61,9 +61,9 @@ class BoundSoftmax(RowLoss):
     def cancelled(self, scores: Scores) -> float:
         return cancelled_by_logs(scores)
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Sum the entropies of (1 - α) times the truth + α times the model's probabilities."""
-        return over_rows(self, residual.Z, lambda G, part: entropies(with_truth(alpha * G, self.y[part])))
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return the entropies of (1 - α) times the truth + α times the model's probabilities."""
+        return of_rows(self, residual.Z, lambda G, part: row_entropies(with_truth(alpha * G, self.y[part])))
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return variances(G, self.y[rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -26,17 +26,29 @@ class RowLoss(BoundLoss):
     """
 
     y: np.ndarray
+    metric_weights: np.ndarray | None = field(default=None, kw_only=True)
 
     @property
     def n_instances(self) -> int:
         return len(self.y)
 
+    @property
+    def metric_name(self) -> str:
+        return self._with_weights(super().metric_name)
+
+    def _with_weights(self, metric: str) -> str:
+        return metric if self.metric_weights is None else f"weighted {metric}"
+
     def first(self, n: int, most: int) -> tuple[Self, int]:
         n = min(n, most, self.n_instances)
-        return replace(self, y=self.y[:n]), n
+        return self._of(slice(n)), n
 
     def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
-        return replace(self, y=self.y[instances]), instances
+        return self._of(instances), instances
+
+    def _of(self, rows: slice | np.ndarray) -> Self:
+        weights = None if self.metric_weights is None else self.metric_weights[rows]
+        return replace(self, y=self.y[rows], metric_weights=weights)
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         """Write the loss of each row of Z to ``out``; Z is scratch memory and may be used up."""

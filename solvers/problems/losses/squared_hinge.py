@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ...compute.jit import kernel
 from ...declare import Trait
 from ...linalg.scores import Scores
-from .duals import over_rows
+from .duals import of_rows
 from .loss import Loss
 from .row_loss import Ranking, RowLoss
 from .score_rows import (
@@ -34,14 +34,15 @@ class BoundSquaredHinge(RowLoss):
 
     least = 0.0
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return Σ 2αa - α²a² over the active terms a, where Σ a² is the loss."""
-        return alpha * self._twice_active(residual) - alpha**2 * self.value(scores)
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return Σ 2αa - α²a² over the active terms a of each row, where Σ a² is its loss."""
+        twice = of_rows(self, residual.Z, lambda G, part: self._twice_active(G))
+        return alpha * twice - alpha**2 * self.values(scores)
 
-    def _twice_active(self, residual: Scores) -> float:
-        """Return Σ 2a over the active terms, from the residual: each adds 2a to the score that should be
-        lower."""
-        return over_rows(self, residual.Z, lambda G, part: float(G[G > 0.0].sum()))
+    def _twice_active(self, G: np.ndarray) -> np.ndarray:
+        """Return Σ 2a over the active terms of each row, from its residual: each adds 2a to the score that
+        should be lower."""
+        return np.maximum(G, 0.0).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,8 @@ class BoundMultitaskHinge(BoundSquaredHinge):
 
     term: ClassVar[MultitaskHingeTerm] = MultitaskHingeTerm()
 
-    def _twice_active(self, residual: Scores) -> float:
-        return over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
+    def _twice_active(self, G: np.ndarray) -> np.ndarray:
+        return np.abs(G).sum(axis=1)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return 2.0 * (G != 0.0)

@@ -15,7 +15,7 @@ from ...compute.jit import kernel
 from ...declare import Trait
 from ...linalg.scores import Scores
 from .chunks import moved_rows, row_chunks, scratch
-from .duals import cancelled_by_logs, entropies, over_rows
+from .duals import cancelled_by_logs, of_rows, row_entropies
 from .instances import residual_of
 from .loss import Loss
 from .multiclass import BoundSoftmax, covariances, with_truth
@@ -88,13 +88,15 @@ class BoundTree(RowLoss):
     def cancelled(self, scores: Scores) -> float:
         return cancelled_by_logs(scores, math.sqrt(self.n_outputs))  # the scores of a path add up
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Sum the entropies over the leaves of (1 - α) times the truth + α times the model's
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return the entropies over the leaves of (1 - α) times the truth + α times the model's
         probabilities."""
         places = np.searchsorted(self.leaves, self.y)
-        return over_rows(
-            self, residual.Z, lambda G, part: entropies(with_truth(alpha * G[:, self.leaves], places[part]))
-        )
+
+        def terms(G: np.ndarray, part: slice) -> np.ndarray:
+            return row_entropies(with_truth(alpha * G[:, self.leaves], places[part]))
+
+        return of_rows(self, residual.Z, terms)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         β = G.copy()

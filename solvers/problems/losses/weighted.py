@@ -11,29 +11,51 @@ import numpy as np
 from ...compute.team import Team
 from ...declare import Trait
 from ...linalg.scores import Scores
+from ...search.outcome import Breakpoints
 from .loss import BoundLoss, delegated
+from .maxima import MaximumLoss
+from .row_loss import RowLoss
 
-#: What a loss still offers once its instances have weights: compiled kernels and conjugates know none.
+#: What a loss still offers once its instances have weights: compiled kernels know none.
 WEIGHTED_TRAITS = (
     Trait.SMOOTH
+    | Trait.DIRECTIONAL_DERIVATIVE
+    | Trait.CONJUGATE
     | Trait.HESSIAN
     | Trait.DIAGONAL_HESSIAN
     | Trait.LIPSCHITZ
     | Trait.QUADRATIC_MODEL
     | Trait.ONE_SCORE
 )
+#: Why a solver that needs more cannot take such a loss, the end of a sentence.
+NEEDS_NO_WEIGHTS = "needs a loss without sample weights"
+
+
+def weighted_traits(traits: Trait) -> Trait:
+    """Return what a loss with ``traits`` still offers once its instances have weights."""
+    # the model of a softmax needs the probabilities, which a weighted residual does not tell
+    unknown = Trait(0) if Trait.ONE_SCORE in traits else Trait.QUADRATIC_MODEL
+    return traits & WEIGHTED_TRAITS & ~unknown
+
+
+def takes_weights(loss: BoundLoss) -> bool:
+    """Return whether a loss can have sample weights: it is a sum over rows, of known kinks if any."""
+    kinks = Trait.DIRECTIONAL_DERIVATIVE in loss.traits
+    return isinstance(loss, MaximumLoss if kinks else RowLoss) and not loss.n_tail
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(BoundLoss):
-    """Σ_i s_i L_i of a smooth loss of single rows, ``inner``, with ``weights`` s_i > 0.
+    """Σ_i s_i L_i of a loss of single rows, ``inner``, with ``weights`` s_i > 0.
 
-    The residual is s_i times that of the loss without weights. Curvatures are computed from the latter.
-    Metrics are those of predictions, without weights.
+    The residual is s_i times that of the loss without weights. Curvatures are computed from the latter, and
+    so are conjugates: that of s_i L_i at G_i is s_i L_i*(G_i/s_i).
+    Metrics are those of ``inner``, whose ``metric_weights`` need not be these.
     """
 
     inner: BoundLoss
     weights: np.ndarray
+    weighted = True
 
     y = delegated("inner.y")
     n_instances = delegated("inner.n_instances")
@@ -42,15 +64,20 @@ class WeightedLoss(BoundLoss):
     numeric = delegated("inner.numeric")
     averages = delegated("inner.averages")
     metric_name = delegated("inner.metric_name")
+    metric_weights = delegated("inner.metric_weights")
     formula = delegated("inner.formula")
+    piecewise_linear = delegated("inner.piecewise_linear")
     truth = delegated("inner.truth")
     labels = delegated("inner.labels")
 
     @property
     def traits(self) -> Trait:
-        # the model of a softmax needs the probabilities, which a weighted residual does not tell
-        unknown = Trait.QUADRATIC_MODEL if self.n_outputs > 1 else Trait(0)
-        return self.inner.traits & WEIGHTED_TRAITS & ~unknown
+        whole_only = type(self.inner).dual_values is BoundLoss.dual_values
+        return weighted_traits(self.inner.traits) & ~(Trait.CONJUGATE if whole_only else Trait(0))
+
+    @property
+    def largest_weight(self) -> float:
+        return float(self.weights.max())
 
     @property
     def least(self) -> float:
@@ -83,7 +110,30 @@ class WeightedLoss(BoundLoss):
         return self.inner.metric(scores)
 
     def cancelled(self, scores: Scores) -> float:
-        return float(self.weights.max()) * self.inner.cancelled(scores)
+        return self.largest_weight * self.inner.cancelled(scores)
+
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        return self.weights * self.inner.dual_values(scores, self._unweighted(residual), alpha)
+
+    def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
+        return self._weighted(self.inner.subgradient_sup(scores, delta))
+
+    def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
+        return self._weighted(self.inner.random_subgradient(scores, rng))
+
+    def ties(self, scores: Scores) -> np.ndarray:
+        return self.inner.ties(scores)
+
+    def tie_slack(self, value: float, weights: np.ndarray | None = None) -> float:
+        return self.inner.tie_slack(value, self.weights)
+
+    def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
+        if not isinstance(self.inner, MaximumLoss):
+            return super().breakpoints(scores, delta)
+        return self.inner.breakpoints(scores, delta, self.weights)
+
+    def settle(self, scores: Scores) -> float:
+        return self.inner.settle(scores)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         s = self.weights[rows, None]

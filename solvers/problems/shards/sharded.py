@@ -223,8 +223,8 @@ class ShardedLoss(ShardClient, BoundLoss):
         self.queue.add("loss.hessian", held.place, scores, residual)
         return lambda delta: self.made("curved", held, delta)
 
-    def tie_slack(self, value: float) -> float:
-        return self.whole.tie_slack(value)
+    def tie_slack(self, value: float, weights: np.ndarray | None = None) -> float:
+        return self.whole.tie_slack(value, weights)
 
     def count_ties(self, scores: ShardedScores) -> int:
         return self.ask("loss.count_ties", scores)

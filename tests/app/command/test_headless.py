@@ -248,3 +248,31 @@ def test_repeat_takes_a_whole_number_from_1(command, times):
     answer = command("run", "digits", "--solver", "prox-qn", "--repeat", times)
     assert answer.status == 2
     assert answer.err.strip().endswith(f"--repeat {times} is not possible: give a whole number from 1")
+
+
+def test_whole_weights_of_a_table_are_repeated_rows(command, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{a!r},{b!r},{'yes' if a + c > 0.3 else 'no'}" for a, b, c in rng.normal(size=(80, 3)).tolist()]
+    times = rng.integers(0, 4, 80).tolist()
+    weighted, repeated = tmp_path / "weighted.csv", tmp_path / "repeated.csv"
+    weighted.write_text("a,b,label,times\n" + "".join(f"{r},{k}\n" for r, k in zip(rows, times, strict=True)))
+    repeated.write_text("a,b,label\n" + "".join(f"{r}\n" * k for r, k in zip(rows, times, strict=True)))
+    shared = ("--option", "split=none", "--lam", "0.03", "--penalty", "l1", "--solver", "newton-cd")
+    limits = ("--tol", "1e-12", "--json", "--out", str(tmp_path / "run.npz"))
+    ours = command("run", f"csv:{weighted}", "--option", "weights=times", *shared, *limits)
+    theirs = command("run", f"csv:{repeated}", *shared, "--tol", "1e-12", "--json")
+    (one,), (other,) = ours.of_type("result"), theirs.of_type("result")
+    assert one["objective"] == pytest.approx(other["objective"], rel=1e-12)
+    assert one["train_metric"] == pytest.approx(other["train_metric"], rel=1e-14)
+    assert ours.records[0]["options"]["weights"] == "times"
+    assert ours.records[0]["weighted"]
+    again = command("run", "--from", f"{tmp_path / 'run.npz'}#newton-cd@1", "--tol", "1e-12", "--json")
+    assert again.of_type("result")[0]["objective"] == pytest.approx(one["objective"], rel=1e-12)
+
+
+def test_a_solver_that_takes_no_weights_is_refused_before_the_run(command):
+    choice = ("--solver", "dual-cd", "--loss", "binary-hinge", "--penalty", "l2")
+    answer = command("run", "breast-cancer", "--option", "class_weight=balanced", *choice)
+    assert answer.status == 2
+    assert "dual-cd needs a loss without sample weights, unlike binary-hinge with penalty l2" in answer.err
+    assert answer.out == ""

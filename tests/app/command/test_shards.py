@@ -28,6 +28,7 @@ def test_a_run_on_shards_prints_what_one_on_one_machine_does(command):
         (("--shards", "1000"), "1000 shards of 456 samples are not possible: give from 1 to that many"),
         (("--shards", "2", "--loss", "hingy"), "there is no loss 'hingy'"),
         (("--shards", "2", "--loss", "chain-crf"), "loss chain-crf needs"),
+        (("--shards", "2", "--option", "class_weight=balanced"), "shards take no intercept and no sample"),
         (("--shards", "2", "--scheduler", "tcp://127.0.0.1:1"), "there is no scheduler at"),
         (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler names the cluster of shards: give --shards too"),
         (("--shards", "2", "--from", "x.jsonl@3"), "--from replays a run on this machine"),

@@ -133,6 +133,15 @@ def test_an_address_may_name_a_loss_for_the_kind_that_its_options_make(options):
     assert refused.problem.loss == "logistic"
 
 
+def test_an_address_with_weights_keeps_them_and_refuses_solvers_that_take_none():
+    query = {"data": "breast-cancer", "options": "class_weight=balanced", "solvers": "prox-qn;bcd-ls"}
+    setting, notices = Experiment.from_address(query, DEFAULT)
+    assert "bcd-ls needs a loss without sample weights" in notices[0]
+    assert setting.address()["options"] == "class_weight=balanced"
+    assert fits(Entrant("prox-qn", "prox-qn"), setting.problem) is None
+    assert "without sample weights" in fits(Entrant("bcd-ls", "bcd-ls"), setting.problem)
+
+
 def test_solvers_that_do_not_fit_another_penalty_are_not_kept(monkeypatch):
     from solverscope.app.settings import experiment
 

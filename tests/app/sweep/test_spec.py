@@ -152,6 +152,10 @@ def test_each_cell_runs_once_for_each_part_that_is_held_out():
         ({"average": "yes"}, "write true or false"),
         ({"intercept": 3}, "intercept = 3 is not possible: write true or false"),
         ({"intercept": True, "solvers": "dual-cd", "penalty": "l2"}, "and an intercept: leave it out"),
+        (
+            {"data": "digits,class_weight=balanced,positive=3", "solvers": "bcd-ls"},
+            "and sample weights",
+        ),
         ({"seeds": list(range(20_000))}, "more than 10,000 runs"),
         ({"lam": {"from": 1.0, "to": 0.1, "n": 60_000_000}}, "more than 10,000 runs"),
         ({"lam_ratio": {"from": 1.0, "to": 0.1, "n": 10**18}}, "more than 10,000 runs"),

@@ -158,6 +158,41 @@ class TestCsv:
             np.testing.assert_allclose(data.y, (y - y.mean()) / factor, rtol=1e-15, atol=1e-15)
             np.testing.assert_allclose(data.test.y, (8 - y.mean()) / factor, rtol=1e-15)
 
+    def test_a_column_of_weights_is_no_feature_and_follows_the_rows(self, table):
+        rows = "a,w,b,label\n" + "".join(
+            f"{i},{i + 1},{i % 5},{'no' if i % 3 else 'yes'}\n" for i in range(30)
+        )
+        named = datasets.load(table(rows), weights="w", split="random", seed=2)
+        numbered = datasets.load(table(rows), weights="2", cv="2/4", seed=5)
+        for data in (named, numbered):
+            assert list(data.feature_names) == ["a", "b"]
+            for part in (data.train, data.test):
+                assert part.sample_weight.tolist() == (part.X[:, 0] + 1).tolist()
+        test = table("a,w,b,label\n7,0,1,no\n8,9,1,no\n", "b.csv").removeprefix("csv:")
+        assert datasets.load(table(rows), weights="w", test=test).test.sample_weight.tolist() == [0, 9]
+        numbers = datasets.load(table("1,2,0.5,9\n3,4,2.25,8\n5,6,7,5\n"), weights="1", target="2,3")
+        assert (numbers.kind, numbers.sample_weight.tolist()) == ("multitask", [1, 3, 5])
+
+    @pytest.mark.parametrize(
+        ("rows", "weights", "sentence"),
+        [
+            ("1,2,no\n1,1,yes\n", "w", "has no column called 'w': it has a, w2, label"),
+            ("1,2,no\n1,1,yes\n", "label", "label cannot be the column of weights and that of labels"),
+            ("1,x,no\n1,y,yes\n", "w2", "w2 holds texts: sample weights are numbers"),
+            ("1,nan,no\n1,1,yes\n", "w2", "line 2: w2 has no value .nan.; fill it in"),
+            (
+                "1,-2,no\n1,1,yes\n",
+                "w2",
+                "training part has the sample weight -2; give weights from 0 to 1e.12",
+            ),
+            ("1,0,no\n1,0,yes\n", "w2", "all sample weights of the training part are 0; at least one sample"),
+            ("1,0,no\n1,1,yes\n", "w2", "samples whose weight is not 0 have the same label; at least two"),
+        ],
+    )
+    def test_weights_that_cannot_be_are_refused_in_a_sentence(self, table, rows, weights, sentence):
+        with pytest.raises(DataError, match=sentence):
+            datasets.load(table(f"a,w2,label\n{rows}"), weights=weights)
+
     def test_many_classes_can_be_asked_for_and_columns_left_out(self, table):
         rows = table("name,b,y\n" + "".join(f"name {i},{i % 7},{i // 2}\n" for i in range(60)))
         data = datasets.load(rows, kind="multiclass", drop="name", split="none")
@@ -289,3 +324,31 @@ class TestNpz:
     def test_large_whole_labels_stay_apart(self, saved):
         y = np.array([2**60, 2**60 + 1, 2**60, 2**60 + 1])
         assert datasets.load(saved(X=X, y=y)).label_names == (str(2**60), str(2**60 + 1))
+
+    def test_an_array_of_weights_is_named_as_x_and_y_are(self, saved):
+        y = np.array([0, 1, 1, 0])
+        assert datasets.load(saved(X=X, y=y, s=[1, 0, 2, 3]), weights="s").sample_weight.tolist() == [
+            1,
+            0,
+            2,
+            3,
+        ]
+        both = {"X_train": X, "y_train": y, "s_train": y + 1, "X_test": X, "y_test": y, "s_test": y}
+        data = datasets.load(saved(**both), weights="s")
+        assert (data.sample_weight.tolist(), data.test.sample_weight.tolist()) == ([1, 2, 2, 1], y.tolist())
+
+    @pytest.mark.parametrize(
+        ("arrays", "sentence"),
+        [
+            ({"y": [0, 1, 1, 0]}, "a.npz has no array of weights 's': it has X, y"),
+            (
+                {"y": [0, 1, 1, 0], "s": np.ones(3)},
+                r"s has the shape \(3,\); give a weight for each of 4 rows",
+            ),
+            ({"y": [0, 1, 1, 0], "s": [1, np.nan, 1, 1]}, "training part has sample weights that are NaN"),
+            ({"y": np.eye(4, 3, dtype=int), "s": np.ones(4)}, "and these labels are multilabel"),
+        ],
+    )
+    def test_arrays_that_are_no_weights_are_refused_in_a_sentence(self, saved, arrays, sentence):
+        with pytest.raises(DataError, match=sentence):
+            datasets.load(saved(X=X, **arrays), weights="s")

@@ -169,5 +169,9 @@ def test_weights_of_rows_and_of_classes_multiply_as_in_scikit_learn(cancer):
     np.testing.assert_allclose(once.coef_, again.coef_)
     used = [SparseMulticlass(lam=0.01, class_weight=c).fit(X, y).trace_.info.solver for c in (None, given)]
     assert used == ["newton-cd", "sparsa"]
-    with pytest.raises(ValueError, match="loss multiclass-hinge takes no sample_weight"):
-        SparseMulticlass(loss="multiclass-hinge", penalty="l2", lam=0.1, class_weight="balanced").fit(X, y)
+    hinge = SparseMulticlass(
+        "ls-bmrm", loss="multiclass-hinge", penalty="l2", lam=0.1, fit_intercept=False, tol=1e-6
+    )
+    weighed, repeated = hinge.fit(X, y, rows).trace_, np.repeat(np.arange(y.size), rows.astype(int))
+    expected = hinge.fit(X[repeated], y[repeated]).trace_.result["objective"]
+    assert weighed.result["objective"] == pytest.approx(expected, rel=1e-5)

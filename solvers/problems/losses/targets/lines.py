@@ -10,12 +10,12 @@ import numpy as np
 from ....compute.jit import kernel
 from ....declare import Trait, param
 from ....linalg.scores import Scores
-from ..duals import over_rows
+from ..duals import of_rows
 from ..envelope import TIE_TOL
 from ..loss import Loss
 from ..maxima import MaximumKernels, MaximumLoss
 from ..score_rows import row_derivatives
-from .target_loss import Targets
+from .target_loss import Targets, total
 
 
 class LinesTerm(NamedTuple):
@@ -106,21 +106,22 @@ class BoundLines(Targets, MaximumLoss):
     def kernels(self) -> MaximumKernels:
         return MaximumKernels(steepest, drawn, breakpoints, settle)
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return Σ min over kinks k of φ(k) - g(k + y), g = αG and φ the loss of an error."""
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        """Return min over kinks k of φ(k) - g(k + y) of each row, g = αG and φ the loss of an error."""
         slopes, offsets, kinks, _ = self.term
         heights = slopes[1:] * kinks - offsets[1:]
 
-        def term(G: np.ndarray, part: slice) -> float:
+        def terms(G: np.ndarray, part: slice) -> np.ndarray:
             g = alpha * G
-            return float(np.sum((heights - g * kinks).min(axis=1)) - np.sum(g * self.targets(part)))
+            return (heights - g * kinks).min(axis=1) - g[:, 0] * self.y[part]
 
-        return over_rows(self, residual.Z, term)
+        return of_rows(self, residual.Z, terms)
 
-    def tie_slack(self, value: float) -> float:
-        """Return TIE_TOL (largest - smallest slope) Σ (unit + |y_i|): errors tie by the size of targets."""
+    def tie_slack(self, value: float, weights: np.ndarray | None = None) -> float:
+        """Return TIE_TOL (largest - smallest slope) Σ (unit + |y_i|), each term times its weight: errors tie
+        by the size of targets."""
         slopes = self.term.slopes
-        size = self.n_instances * self.unit + float(np.sum(np.abs(self.y)))
+        size = float(total(self.unit + np.abs(self.y), weights))
         return TIE_TOL * float(slopes[-1] - slopes[0]) * size
 
     def cancelled(self, scores: Scores) -> float:
@@ -167,7 +168,7 @@ def drawn(term, Z, u, y, G):
 
 
 @kernel
-def breakpoints(term, Z, D, y, t, jump):
+def breakpoints(term, Z, D, y, s, t, jump):
     """Write the steps t > 0 to the kinks ahead of each row, and the jumps of the slope there; return the
     slope at 0 from the right, and their number."""
     slope, n = 0.0, 0
@@ -179,10 +180,11 @@ def breakpoints(term, Z, D, y, t, jump):
             ahead, last, step = k, term.kinks.size, 1
         else:
             ahead, last, step = k - 1, -1, -1
-        slope += d * term.slopes[k]
+        slope += s[i] * d * term.slopes[k]
         if d != 0.0:
             for j in range(ahead, last, step):
-                t[n], jump[n] = (term.kinks[j] - r) / d, abs(d) * (term.slopes[j + 1] - term.slopes[j])
+                t[n] = (term.kinks[j] - r) / d
+                jump[n] = s[i] * abs(d) * (term.slopes[j + 1] - term.slopes[j])
                 n += 1
     return slope, n
 

@@ -9,7 +9,7 @@ from scipy.special import xlogy
 
 from ....declare import Trait, param
 from ....linalg.scores import Scores
-from .target_loss import BoundTarget, TargetLoss, explained
+from .target_loss import BoundTarget, TargetLoss, explained, total
 
 #: What smooth losses of one target offer.
 CURVED = TargetLoss.traits | Trait.HESSIAN | Trait.DIAGONAL_HESSIAN | Trait.QUADRATIC_MODEL
@@ -168,6 +168,8 @@ class BoundPoisson(BoundTarget):
 
     def metric(self, scores: Scores) -> float:
         """Return D², the share of the deviance from the mean that predictions explain."""
-        mean = max(float(self.y.mean()), np.finfo(float).tiny)
-        whole = float(np.sum(xlogy(self.y, self.y / mean)))
-        return explained(np.array([self.value(scores)]), np.array([max(whole, 0.0)]))
+        weights = self.metric_weights
+        mean = max(float(np.average(self.y, weights=weights)), np.finfo(float).tiny)
+        whole = float(total(xlogy(self.y, self.y / mean), weights))
+        left = float(total(self.values(scores), weights))
+        return explained(np.array([left]), np.array([max(whole, 0.0)]))

@@ -11,7 +11,7 @@ from ....compute.dispatch import by_class
 from ....compute.jit import kernel
 from ....declare import Trait
 from ....linalg.scores import Scores
-from ..duals import over_rows
+from ..duals import of_rows, over_rows
 from ..loss import Loss
 from ..margin import term_class
 from ..row_loss import RowLoss
@@ -109,6 +109,7 @@ class Targets:
 
     y: np.ndarray
     n_outputs: int
+    metric_weights: np.ndarray | None
     numeric = True
     averages = False
 
@@ -127,9 +128,10 @@ class Targets:
 
     def metric(self, scores: Scores) -> float:
         """Return R², the share of the targets' variance that predictions explain, mean over outputs."""
-        y = self.targets()
-        left = np.sum((y - self.predict(scores).reshape(y.shape)) ** 2, axis=0)
-        return explained(left, np.sum((y - y.mean(axis=0)) ** 2, axis=0))
+        y, weights = self.targets(), self.metric_weights
+        errors = (y - self.predict(scores).reshape(y.shape)) ** 2
+        spread = (y - np.average(y, axis=0, weights=weights)) ** 2
+        return explained(total(errors, weights), total(spread, weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,22 +155,24 @@ class BoundTarget(Targets, RowLoss):
         second_rows(self.term, Z, self.targets(rows), out)
         out *= D
 
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        def total(G: np.ndarray, part: slice) -> float:
-            return dual_sum(self.term, alpha * G, self.targets(part))
-
-        return over_rows(self, residual.Z, total)
+    def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
+        return of_rows(self, residual.Z, lambda G, part: dual_rows(self.term, alpha * G, self.targets(part)))
 
     def cancelled(self, scores: Scores) -> float:
         """Return Σ |ℓ'|(|z| + |y|): the effect of one rounding of score and target on the loss."""
 
-        def total(Z: np.ndarray, part: slice) -> float:
+        def size(Z: np.ndarray, part: slice) -> float:
             return cancelled_sum(self.term, Z, self.targets(part))
 
-        return over_rows(self, scores.Z, total)
+        return over_rows(self, scores.Z, size)
 
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, self.declared.smoothness)
+
+
+def total(terms: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Sum terms, one or several for each row, over rows, each times its weight."""
+    return np.sum(terms, axis=0) if weights is None else weights @ terms
 
 
 def explained(left: np.ndarray, whole: np.ndarray) -> float:
@@ -223,13 +227,13 @@ def second_rows(term, Z, Y, H):
 
 
 @kernel
-def dual_sum(term, G, Y):
-    """Sum -ℓ*(g) over all entries g of G."""
-    total = 0.0
+def dual_rows(term, G, Y):
+    """Sum -ℓ*(g) over the entries g of each row of G."""
+    out = np.zeros(G.shape[0])
     for i in range(G.shape[0]):
         for c in range(G.shape[1]):
-            total += target_dual(term, G[i, c], Y[i, c])
-    return total
+            out[i] += target_dual(term, G[i, c], Y[i, c])
+    return out
 
 
 @kernel

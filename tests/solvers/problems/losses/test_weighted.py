@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
+from sklearn.svm import LinearSVC, LinearSVR
 
 from solverscope import solvers
+from solverscope.solvers.problems.certificates.certificate import duality_gap
 from tests.solvers.helpers import MAKERS
 
-SMOOTH = [
-    (kind, loss)
-    for kind in MAKERS
-    if kind not in ("sequences", "function", "tree")
-    for loss in solvers.losses_for(kind)
-    if solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
-]
+LOSSES = [(kind, loss) for kind in MAKERS if kind != "sequences" for loss in solvers.losses_for(kind)]
+SMOOTH = [pair for pair in LOSSES if solvers.Trait.SMOOTH in solvers.LOSSES[pair[1]].traits]
+KINKED = [pair for pair in LOSSES if pair not in SMOOTH]
 
 
 def weighted(kind, loss, weights, *, average=True, **given):
@@ -59,7 +57,7 @@ def test_whole_weights_are_repetitions(kind, loss, average):
     assert ours.key != theirs.key
 
 
-@pytest.mark.parametrize(("kind", "loss"), SMOOTH)
+@pytest.mark.parametrize(("kind", "loss"), [pair for pair in SMOOTH if pair[0] != "tree"])
 def test_all_solvers_that_take_weights_reach_the_optimum_of_the_repetitions(kind, loss):
     times = counts(kind)
     given = {"penalty": "l1", "lam": 0.01, "average": True, "intercept": True}
@@ -71,6 +69,80 @@ def test_all_solvers_that_take_weights_reach_the_optimum_of_the_repetitions(kind
     for id in able:
         found = solvers.solve(ours, solvers.make_solver(id), tol=1e-8, max_seconds=20).result["objective"]
         assert found == pytest.approx(best, rel=1e-8), id
+
+
+def merged(marks):
+    """Breakpoints, those at one step as one, and their jumps."""
+    t, place = np.unique(marks.t.round(12), return_inverse=True)
+    return t, np.bincount(place, marks.jump)
+
+
+@pytest.mark.parametrize(("kind", "loss"), KINKED)
+def test_whole_weights_are_repetitions_along_lines_with_kinks(kind, loss):
+    times = counts(kind)
+    problems = weighted(kind, loss, times), solvers.make_problem(repeated(kind, times), loss=loss, lam=0.05)
+    problems = [problem.with_penalty(problems[0].penalty) for problem in problems]
+    rng = np.random.default_rng(6)
+    w, d = rng.normal(size=(2, problems[0].size))
+    here, there = (problem.line(problem.at(w), d) for problem in problems)
+    marks, others = here.breakpoints(), there.breakpoints()
+    assert marks.slope == pytest.approx(others.slope, rel=1e-12)
+    for one, other in zip(merged(marks), merged(others), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+    assert here.exact().t == pytest.approx(there.exact().t, rel=1e-9)
+    tied = [problem.at(np.zeros(problem.size)) for problem in problems]
+    sups = [p.problem.scale * p.problem.loss.slope(p.scores, p.problem.design.scores(d)) for p in tied]
+    assert sups[0] == pytest.approx(sups[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1", "elastic-net"])
+@pytest.mark.parametrize(("kind", "loss"), LOSSES)
+def test_a_proved_gap_is_that_of_the_repetitions(kind, loss, penalty):
+    times = counts(kind)
+    given = {"penalty": penalty, "lam": 0.02, "average": True, "intercept": penalty == "elastic-net"}
+    if given["intercept"] and solvers.Trait.HESSIAN not in solvers.LOSSES[loss].traits:
+        given["intercept"] = solvers.Trait.SMOOTH not in solvers.LOSSES[loss].traits
+    problems = (
+        weighted(kind, loss, times, **given),
+        solvers.make_problem(repeated(kind, times), loss=loss, **given),
+    )
+    for size in (0.0, 0.05, 1.0):
+        w = size * np.random.default_rng(8).normal(size=problems[0].size)
+        ours, theirs = (duality_gap(problem, problem.at(w)) for problem in problems)
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "loss"), KINKED)
+def test_solvers_of_kinks_reach_the_optimum_of_the_repetitions(kind, loss):
+    times = counts(kind)
+    ours = weighted(kind, loss, times)
+    theirs = solvers.make_problem(repeated(kind, times), loss=loss, penalty="l2", lam=0.05, average=True)
+    best = solvers.solve(theirs, solvers.make_solver("ls-bmrm"), tol=1e-6, max_seconds=20).result
+    for id in ("ls-bmrm", "subbfgs"):
+        found = solvers.solve(ours, solvers.make_solver(id), tol=1e-6, max_seconds=20).result
+        assert found["objective"] == pytest.approx(best["objective"], rel=1e-5), id
+        if id == "ls-bmrm":
+            assert found["status"] == "converged"
+            assert found["objective"] - found["dual_gap"] <= best["objective"] * (1.0 + 1e-14)
+
+
+def test_weighted_hinges_have_the_optimum_of_scikit_learn_s_support_vector_machines():
+    binary, s = MAKERS["binary"]().train, np.random.default_rng(9).uniform(0.2, 3.0, 60)
+    numbers, t = MAKERS["regression"]().train, np.random.default_rng(9).uniform(0.2, 3.0, 60)
+    options = {"fit_intercept": False, "tol": 1e-10, "max_iter": 10**6, "random_state": 0}
+    svc = LinearSVC(loss="hinge", **options).fit(binary.X, binary.y, sample_weight=s)
+    svr = LinearSVR(epsilon=0.3, **options).fit(numbers.X, numbers.y, sample_weight=t)
+    given = {"penalty": "l2", "lam": 1.0, "average": False}
+    tube = {"loss": "epsilon-insensitive", "loss_params": {"epsilon": 0.3}}
+    for problem, theirs in (
+        (solvers.make_problem(binary.X, binary.y, loss="binary-hinge", sample_weight=s, **given), svc),
+        (solvers.make_problem(numbers.X, numbers.y, sample_weight=t, **tube, **given), svr),
+    ):
+        found = solvers.solve(problem, solvers.make_solver("ls-bmrm"), tol=1e-7, max_seconds=20).result
+        assert found["objective"] == pytest.approx(problem.at(theirs.coef_.ravel()).objective, rel=1e-6)
+        assert found["dual_gap"] <= 1e-5 * found["objective"]
 
 
 def _takes(id, problem):
@@ -116,9 +188,7 @@ def test_weights_that_cannot_be_are_refused_in_a_sentence(weights, sentence):
         weighted("binary", "logistic", weights)
 
 
-def test_losses_with_kinks_and_of_sequences_take_no_weights():
-    with pytest.raises(ValueError, match="loss binary-hinge takes no sample_weight"):
-        weighted("binary", "binary-hinge", np.ones(60))
+def test_losses_of_sequences_take_no_weights():
     data = MAKERS["sequences"]()
     with pytest.raises(ValueError, match="loss chain-crf takes no sample_weight"):
         solvers.make_problem(data, lam=1.0, sample_weight=np.ones(data.train.X.shape[0]))

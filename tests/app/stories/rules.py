@@ -282,7 +282,7 @@ def _(told: Told) -> None:
 @claim(
     "screening-drops",
     "Neither rule was wrong: no feature comes back, although strong has no proof.",
-    "Which run will work on the fewest of the 2 000 features at its end?",
+    "Which run will work on the fewest features at its end?",
     "strong guesses once, at w = 0.",
     "strong had to look at all features once more when those that it kept had converged.",
     "No other one was needed, but it worked on more than 400 to its end.",

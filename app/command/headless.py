@@ -13,7 +13,7 @@ from solverscope.solvers.traces.trace import iterate_line, plain, run_line, save
 
 from ..runs.reference import MAX_REFERENCE_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment
-from ..settings.recipe import RunLimits
+from ..settings.recipe import NOT_UNIFORM, RunLimits
 from ..sweep.cluster import ClusterSpec
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
@@ -197,7 +197,7 @@ def load(
     for experiment in experiments:
         loss = experiment.problem.make_loss(data).id
         for entrant in experiment.entrants:
-            penalty, uniform = experiment.problem.penalty or data.penalty, not experiment.problem.intercept
+            penalty, uniform = experiment.problem.penalty or data.penalty, experiment.problem.uniform
             _check(entrant.id, loss, penalty, sharded=sharded, uniform=uniform)
     return data
 
@@ -208,7 +208,7 @@ def _check(solver: str, loss: str, penalty: str, *, sharded: bool, uniform: bool
         fitting = solvers.compatible(loss, penalty, sharded=sharded, uniform=uniform)
         advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
         given = f"{loss} with penalty {penalty}"
-        given += (" on shards" if sharded else "") + ("" if uniform else " and an intercept")
+        given += (" on shards" if sharded else "") + ("" if uniform else f" and {NOT_UNIFORM}")
         raise ValueError(f"solver {solver} {reason}, unlike {given}: {advice}")
 
 
@@ -234,4 +234,5 @@ def sentence(problem: solvers.Problem) -> str:
     return (
         f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
         f"{about['loss']} with {about['penalty']}{strength}{', intercept' if about['intercept'] else ''}"
+        f"{', penalty factors ' + about['penalty_factors'] if about['penalty_factors'] else ''}"
     )

@@ -13,6 +13,9 @@ from solverscope.app.settings.settings_table import IN_RUN_FORM
 from solverscope.datasets.kinds import DEFAULT_LOSSES
 from solverscope.solvers import PENALTIES, Condition, Stopping, parameters
 
+#: What makes a problem one that is not uniform.
+NOT_UNIFORM = "an intercept or penalty factors"
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -30,6 +33,7 @@ class Recipe:
     loss_params: Mapping[str, Any] = field(default_factory=dict)
     average: bool | None = None
     intercept: bool | None = None
+    penalty_factors: str | None = None
     threads: int = 1
 
     @classmethod
@@ -45,6 +49,11 @@ class Recipe:
     def kind(self) -> str:
         """Return the kind of labels, which options may change."""
         return info_of(self.data).kind_of(**self.options)
+
+    @property
+    def uniform(self) -> bool:
+        """Return whether all weights have the same strength, as some solvers need it."""
+        return not self.intercept and not self.penalty_factors
 
     @property
     def key(self) -> str:
@@ -196,12 +205,12 @@ def fits(entrant: Entrant, problem: Recipe) -> str | None:
     own = entrant.recipe(problem).penalty
     if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
         return f"needs a λ for its penalty {own}, and the problem has none"
-    return solvers.why_not_solver(entrant.id, problem.loss, own, uniform=not problem.intercept)
+    return solvers.why_not_solver(entrant.id, problem.loss, own, uniform=problem.uniform)
 
 
 def default_entrants(problem: Recipe) -> tuple[Entrant, ...]:
     """Return the first two solvers that fit."""
-    ids = solvers.compatible(problem.loss, problem.penalty, uniform=not problem.intercept)[:2]
+    ids = solvers.compatible(problem.loss, problem.penalty, uniform=problem.uniform)[:2]
     return tuple(Entrant(id, id) for id in ids)
 
 

@@ -18,6 +18,7 @@ PROBLEM_WORDS = {
     "lam_max": "λ_max",
     "average": "average over instances",
     "intercept": "intercept",
+    "penalty_factors": "penalty factors",
     "n_samples": "samples n",
     "n_features": "features d",
     "n_outputs": "outputs",
@@ -76,6 +77,8 @@ def of_problem(record: Mapping[str, Any]) -> str:
     loss = [f"loss {record['loss']}, {scale}", *_pairs(record.get("loss_params", {}))]
     loss += ["an intercept"] if record.get("intercept") else []
     penalty = [f"penalty {record['penalty']}", *_pairs(record.get("penalty_params", {}))]
+    if record.get("penalty_factors"):
+        penalty.append(f"penalty factors {record['penalty_factors']}")
     if record.get("lam") is not None and record.get("lam_max"):
         penalty.append(f"λ_max = {record['lam_max']:.6g}")
     return "; ".join(", ".join(part) for part in (parts, loss, penalty)) + "."

@@ -103,14 +103,12 @@ class Branches:
 
     def _others(self, trace: Trace) -> list[Entrant]:
         about = trace.info.problem
+        uniform = not about.get("intercept") and not about.get("penalty_factors")
         return [
             setting
             for setting in self._page.solvers.settings
             if setting.penalty in ("", about["penalty"])
-            and solvers.why_not_solver(
-                setting.id, about["loss"], about["penalty"], uniform=not about.get("intercept")
-            )
-            is None
+            and solvers.why_not_solver(setting.id, about["loss"], about["penalty"], uniform=uniform) is None
             and not self._is_same(setting, trace)
         ]
 

@@ -279,7 +279,7 @@ def _(told: Told) -> None:
 
 def fitted(problem: Problem) -> np.ndarray:
     """Return weights that minimise f up to a gap of 1e-5."""
-    id = "subbfgs" if problem.smooth else "ls-bmrm"
+    id = ("newton-cd" if problem.penalty.sparse else "subbfgs") if problem.smooth else "ls-bmrm"
     return solvers.solve(problem, solvers.make_solver(id), tol=1e-6, max_seconds=10).w
 
 
@@ -392,3 +392,90 @@ def _(told: Told) -> None:
     trace, last = told.step(4)
     assert trace.iteration[last] > 200
     assert 0 <= trace.dual_gap[last] < 1e-6 * trace.objective[last]
+
+
+def relevant(told: Told, seed: int) -> np.ndarray:
+    """Mark the features that made the targets."""
+    own = told.story.setting.problem
+    plain = replace(own, seed=seed, options={**own.options, "snr": 0.0}).load().train
+    w, _, _, _ = np.linalg.lstsq(plain.X, plain.y - plain.y.mean(), rcond=None)
+    return np.abs(w) > 1e-8
+
+
+def lasso_and_adaptive(told: Told, seed: int) -> list[Problem]:
+    """Return the problem with and without penalty factors, at the λ that the page begins with."""
+    own = replace(told.story.setting.problem, seed=seed, lam=None)
+    return [replace(own, penalty_factors=factors).make(own.load()) for factors in ("adaptive", None)]
+
+
+@claim(
+    "adaptive-lasso",
+    "Least squares with the penalty λ Σ |w|/|ŵ|, ŵ the weights of a ridge, on 100 features of which ten made "
+    "the targets.",
+    "Both runs end with the ten features that made the targets, and no other.",
+    "How many of the 100 features will have a weight when cd ends?",
+    "Ten made the targets.",
+    "Ten features are left, those that made the targets.",
+)
+def _(told: Told) -> None:
+    problem, made = told.problem(), relevant(told, told.story.setting.problem.seed)
+    assert (problem.size, made.sum()) == (100, 10)
+    for trace in told.traces():
+        assert trace.status == "converged"
+        np.testing.assert_array_equal(trace.w != 0, made)
+        part = problem.lam * np.sum(problem.factors * np.abs(trace.w))
+        assert abs(trace.penalty[-1] - part) < 1e-9
+    assert told.truth().value == 10
+
+
+@claim(
+    "adaptive-lasso",
+    "Their penalty factors 1/|ŵ| are below 2.",
+    "Half of all others have one above 7.",
+    "The other features have small weights in the ridge, and pay λ times a large factor.",
+    "Empty the field Penalty factors and press Run: the Lasso uses more than 20 features, and its weights "
+    "are further from the true ones.",
+    "Their factors are small, so that their weights are shrunk less than with a Lasso.",
+)
+def _(told: Told) -> None:
+    for seed in (told.story.setting.problem.seed, *UNSEEN):
+        made, true = relevant(told, seed), true_weights(told, seed)
+        adaptive, lasso = lasso_and_adaptive(told, seed)
+        assert adaptive.factors[made].max() < 2.0
+        assert np.median(adaptive.factors[~made]) > 7.0
+        w, plain = fitted(adaptive), fitted(lasso)
+        assert np.count_nonzero(plain) > 20
+        assert np.linalg.norm(plain - true) > np.linalg.norm(w - true)
+        assert np.abs(w[made]).sum() > np.abs(plain[made]).sum()
+
+
+@claim(
+    "adaptive-lasso",
+    "Trace the path with and without the factors: with them the ten alone are in the model at some λ, "
+    "without them at none.",
+)
+def _(told: Told) -> None:
+    for seed in (told.story.setting.problem.seed, *UNSEEN):
+        made = relevant(told, seed)
+        with_factors, without = (
+            sum(np.array_equal(w != 0, made) for w in lasso_path(problem, last=0.01))
+            for problem in lasso_and_adaptive(told, seed)
+        )
+        assert with_factors > 3
+        assert without == 0
+
+
+@claim(
+    "adaptive-lasso",
+    "cd goes through the features one by one.",
+    "Its first pass takes up fewer than twenty of the hundred: the others would have to pay too much.",
+    "fista steps along the whole gradient.",
+    "Its first step takes up more than twenty, and the next ones drop half of them.",
+)
+def _(told: Told) -> None:
+    cd, row = told.step(1)
+    assert cd.nnz[row] < 20
+    assert (told.problem().factors > 2.0).sum() > 80
+    fista, row = told.step(2)
+    assert fista.nnz[row] > 20
+    assert fista.nnz[-1] <= fista.nnz[row] / 2

@@ -379,9 +379,10 @@ def _(told: Told) -> None:
 
 @claim(
     "outliers",
-    "bundle has cut three times, and found nothing better than w = 0.",
-    "But each cut has raised the lower bound.",
-    "After more than 200 cuts the bounds have met: f is proved to be within a millionth of its minimum.",
+    "After three iterations bundle has found nothing better than w = 0.",
+    "But its cuts have raised the lower bound in each.",
+    "After more than 200 iterations the bounds have met: f is proved to be within a millionth of its "
+    "minimum.",
 )
 def _(told: Told) -> None:
     trace, row = told.step(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solverscope import solvers
-from solverscope.app.page.tabs.path_panel import LAM_COUNTS
+from solverscope.app.page.tabs.path_panel import RATIOS
 from solverscope.app.views.base.run_events import returns
 from solverscope.app.views.base.states import PROVED, RETURNED, STATE_COLORS, states
 from solverscope.app.views.path.solutions import MEMBERS
@@ -303,21 +303,20 @@ def _(told: Told) -> None:
 
 @claim(
     "screening-drops",
-    "Trace the path at 20 values of λ, and choose Working set at the start: by the fourth λ safe starts with "
-    "all features, strong never with more than 800, since the λ before is near.",
+    "Trace the path to 0.1 λmax, and choose Working set at the start: by the third λ safe starts with all "
+    "features, strong never with more than 600, since the λ before is near.",
 )
 def _(told: Told) -> None:
-    assert 20 in LAM_COUNTS
     assert MEMBERS["at the start"] == "members_start"
-    lams = log_spaced(told.problem(), 20)
+    lams = log_spaced(told.problem(), last=RATIOS["0.1 λmax"])
     strong, safe = (
         [
             trace.working_set[0]
             for trace in solvers.solve_path(
-                told.problem(), told.entrant(label).make(), own, tol=1e-6, max_seconds=5
+                told.problem(), told.entrant(label).make(), lams, tol=1e-6, max_seconds=5
             )
         ]
-        for label, own in (("strong", lams), ("safe", lams[:4]))
+        for label in ("strong", "safe")
     )
-    assert safe[3] == 2_000
-    assert max(strong) <= 800
+    assert safe[2:] == [2_000] * 8
+    assert max(strong) <= 600

@@ -101,7 +101,7 @@ def _adaptive(problem: Problem, n_features: int) -> np.ndarray:
     w = np.zeros(problem.size)
     for it in make_solver("lbfgs").iterate(problem):
         problem.pulse()
-        if it.objective <= best:
+        if it.w is not None and it.objective <= best:
             w, best = it.w.copy(), it.objective
         if it.violation <= goal or it.iteration >= RIDGE_ITERATIONS:
             break

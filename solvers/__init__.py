@@ -13,6 +13,7 @@ from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
 from .methods.iterate import FIELDS, Ending, Iterate
 from .methods.solver import Solver
+from .penalty_factors import check_penalty_factors
 from .probes.probe import (
     ACTIVE,
     CUTS,

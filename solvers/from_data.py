@@ -15,6 +15,7 @@ from .compute.team import Team
 from .declare import Trait, number
 from .linalg.arrays import ArrayData, digest_of, from_arrays
 from .linalg.design import Design
+from .penalty_factors import factors_of_features
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.losses.row_loss import RowLoss
 from .problems.losses.weighted import WeightedLoss, takes_weights
@@ -104,8 +105,10 @@ def make_problem(
     intercept : bool, optional
         Whether to fit a constant for each output, which is not penalised: the last feature is then 1.
         Default: no.
-    penalty_factors : array of shape (d,), optional
-        v_j >= 0 of each feature, whose weights have the strength λv_j; 0 leaves them without a penalty.
+    penalty_factors : array of shape (d,), mapping or str, optional
+        v_j >= 0 of each feature, whose weights have the strength λv_j; 0 leaves them without a penalty. Or
+        factors by the names of features, as a mapping or a text "NAME=FACTOR,...", all others having 1. Or
+        "adaptive": 1/‖w_j‖ of a ridge with λ = 1e-4 and an average loss, as in an adaptive Lasso.
     sample_weight : array of shape (n,), optional
         s_i >= 0 by which the loss of sample i is multiplied, for losses of single samples. An average is
         Σ s_i loss_i / Σ s_i. Default: those of the data set, which count in metrics too; else 1.
@@ -141,12 +144,24 @@ def make_problem(
     lam, lam_ratio = _checked_lam(strength, lam, lam_ratio)
     average = chosen.average if average is None else average
     n, d = data.train.X.shape
-    factors = _numbers_of("penalty_factors", "feature", penalty_factors, d)
     own = getattr(data, "sample_weight", None)
     weights = _numbers_of("sample_weight", "sample", own if sample_weight is None else sample_weight, n)
+
+    def ridge(strength: float) -> Problem:
+        if workers is not None:
+            raise ValueError("shards take no adaptive penalty_factors: leave these out, or the shards")
+        same = {"loss": chosen.id, "loss_params": loss_params, "average": average, "intercept": intercept}
+        own = strength * (1.0 if average else n)
+        how = {"sample_weight": sample_weight, "threads": threads, "pulse": pulse}
+        return make_problem(data, penalty="l2", lam=own, **same, **how).with_pulse(pulse)
+
+    v, factors_text = factors_of_features(penalty_factors, data, ridge)
+    factors = _numbers_of("penalty_factors", "feature", v, d)
     if weights is not None and average:  # over those that count
         weights = weights * (np.count_nonzero(weights) / weights.sum())
-    problem = _assembled(data, chosen, strength, average, threads, workers, factors, weights, bool(intercept))
+    problem = _assembled(
+        data, chosen, strength, average, threads, workers, factors, factors_text, weights, bool(intercept)
+    )
     problem = problem.with_pulse(pulse)
     if strength.takes_lam:
         # λ_max is computed only where there is one: it costs a gradient
@@ -218,6 +233,7 @@ def _assembled(
     threads: int,
     workers: WorkerPool | None,
     factors: np.ndarray | None,
+    factors_text: str | None,
     weights: np.ndarray | None,
     intercept: bool,
 ) -> Problem:
@@ -245,6 +261,7 @@ def _assembled(
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed}
     about |= {"source": data.source, "digest": _digest(data, design)}
+    about["penalty_factors"] = factors_text
     if weights is not None:
         about["weights"] = digest_of(weights)
     return Problem(

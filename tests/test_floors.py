@@ -28,6 +28,7 @@ FLOORS = {
         ("solvers.registry",),
         ("solvers.runs",),
         ("solvers.relay",),
+        ("solvers.penalty_factors",),
         ("solvers.from_data",),
         ("solvers.estimators",),
         ("solvers",),

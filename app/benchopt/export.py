@@ -105,7 +105,7 @@ def _objective(first: str, title: str, recipes: Sequence[Recipe]) -> str:
         if getattr(one, strength) is not None:
             grid[strength] = list(dict.fromkeys(getattr(recipe, strength) for recipe in recipes))
     fixed = {"average": one.average, "intercept": one.intercept, "loss_params": dict(one.loss_params)}
-    fixed |= {"penalty_params": dict(one.penalty_params)}
+    fixed |= {"penalty_params": dict(one.penalty_params), "penalty_factors": one.penalty_factors}
     fixed = {key: value for key, value in fixed.items() if value not in (None, {})}
     return _file("Objective", title, test_dataset_name=first, parameters=grid, fixed=fixed)
 

@@ -173,7 +173,8 @@ def _trace(
 def _rows(trace: Trace) -> list[dict[str, Any]]:
     problem, info = trace.info.problem, trace.info
     loss_and_penalty = {
-        name: problem.get(name) for name in ("loss", "penalty", "lam", "average", "intercept")
+        name: problem.get(name)
+        for name in ("loss", "penalty", "lam", "average", "intercept", "penalty_factors")
     }
     loss_and_penalty |= {**problem.get("loss_params", {}), **problem.get("penalty_params", {})}
     data = {**problem.get("options", {}), "seed": problem.get("seed")}

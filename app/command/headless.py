@@ -200,7 +200,7 @@ def load(
     for experiment in experiments:
         loss = experiment.problem.make_loss(data).id
         for entrant in experiment.entrants:
-            penalty, uniform = experiment.problem.penalty or data.penalty, not experiment.problem.intercept
+            penalty, uniform = experiment.problem.penalty or data.penalty, experiment.problem.uniform
             _check(entrant.id, loss, penalty, sharded=sharded, uniform=uniform, weighted=weighted)
     return data
 
@@ -237,4 +237,5 @@ def sentence(problem: solvers.Problem) -> str:
         f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
         f"{about['loss']} with {about['penalty']}{strength}{', intercept' if about['intercept'] else ''}"
         f"{', sample weights' if problem.loss.weighted else ''}"
+        f"{', penalty factors ' + about['penalty_factors'] if about['penalty_factors'] else ''}"
     )

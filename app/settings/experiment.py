@@ -40,6 +40,7 @@ from solverscope.app.settings.settings_table import (
     OPTIONS,
     ORIGIN,
     PENALTY,
+    PENALTY_FACTORS,
     SET,
     SETTINGS,
     of_part,
@@ -286,6 +287,10 @@ def _read_penalty(base: Experiment, text: str) -> Experiment:
     )
 
 
+def _read_penalty_factors(base: Experiment, text: str) -> Experiment:
+    return PENALTY_FACTORS.put(base, PENALTY_FACTORS.parse(text))
+
+
 def _read_solvers(base: Experiment, text: str) -> Experiment:
     chosen = Entrant.parse_all(filter(None, text.split(";")))
     for solver in chosen:
@@ -311,6 +316,7 @@ _PARAM_READERS: dict[str, Callable[[Experiment, str], Experiment]] = {
     OPTIONS.in_address: _read_options,
     LOSS.in_address: _read_loss,
     PENALTY.in_address: _read_penalty,
+    PENALTY_FACTORS.in_address: _read_penalty_factors,
     ENTRANTS.in_address: _read_solvers,
 }
 _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
@@ -318,6 +324,7 @@ _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
     OPTIONS.in_address: lambda one: _pairs(one.problem.options),
     LOSS.in_address: lambda one: one.problem.loss or "",
     PENALTY.in_address: _write_penalty,
+    PENALTY_FACTORS.in_address: lambda one: one.problem.penalty_factors or "",
     ENTRANTS.in_address: lambda one: ";".join(map(str, one.entrants)),
 }
 

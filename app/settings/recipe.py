@@ -31,6 +31,7 @@ class Recipe:
     loss_params: Mapping[str, Any] = field(default_factory=dict)
     average: bool | None = None
     intercept: bool | None = None
+    penalty_factors: str | None = None
     threads: int = 1
 
     @classmethod
@@ -51,6 +52,11 @@ class Recipe:
     def weighted(self) -> bool:
         """Return whether options give samples weights."""
         return weighs(self.options)
+
+    @property
+    def uniform(self) -> bool:
+        """Return whether all weights have the same strength, as some solvers need it."""
+        return not self.intercept and not self.penalty_factors
 
     @property
     def key(self) -> str:
@@ -213,7 +219,7 @@ def default_entrants(problem: Recipe) -> tuple[Entrant, ...]:
 
 def _offering(problem: Recipe) -> dict[str, bool]:
     """Return what else decides which solvers take the problem's loss and penalty."""
-    return {"uniform": not problem.intercept, "weighted": problem.weighted}
+    return {"uniform": problem.uniform, "weighted": problem.weighted}
 
 
 def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from solverscope import datasets, solvers
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
 from solverscope.app.settings.resume_point import ResumePoint
-from solverscope.app.settings.settings_table import DATA, OPTIONS, SEED, SETTINGS
+from solverscope.app.settings.settings_table import DATA, OPTIONS, PENALTY_FACTORS, SEED, SETTINGS
 from solverscope.solvers import LOSSES, PENALTIES, SOLVERS, Origin, Solver, Trace, parameters, segments
+from solverscope.solvers.penalty_factors import GIVEN
 from solverscope.solvers.runs.own_loop import OWN_LOOP
 
 #: Recorded settings of a problem on given data.
@@ -37,6 +38,8 @@ def experiments(trace: Trace) -> list[Experiment]:
         raise ValueError(f"{info.label} is a loop of your own: only your program repeats it")
     if info.solver not in SOLVERS:
         raise ValueError(f"{info.label} needs the plugin that registers {info.solver}")
+    if info.problem.get(PENALTY_FACTORS.in_record) == GIVEN:
+        raise ValueError(f"{info.label} has penalty factors that its record does not hold")
     origin = None
     if info.origin is not None or info.warm or not len(trace):
         origin = solvers.origin_of(trace, int(trace.iteration[0]) if len(trace) else 0).before

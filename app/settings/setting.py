@@ -91,6 +91,17 @@ class PairsCodec(TextCodec):
         return [word for name, one in value.items() for word in (flag, f"{name}={text_of(one)}")]
 
 
+class PenaltyFactorsCodec(TextCodec):
+    """Conversion of penalty factors, "adaptive" or "NAME=FACTOR,...", which stay a text."""
+
+    def parse(self, flag: str, given: str | None) -> str | None:
+        from solverscope.solvers import check_penalty_factors
+
+        if given is not None:
+            check_penalty_factors(given)
+        return (given or "").strip() or None
+
+
 class ConditionsCodec:
     """Conversion of conditions over the record of an iterate."""
 

@@ -17,6 +17,7 @@ from .setting import (
     OriginCodec,
     PageField,
     PairsCodec,
+    PenaltyFactorsCodec,
     Setting,
     SwitchCodec,
     TextCodec,
@@ -254,6 +255,16 @@ INTERCEPT = Setting(
         "intercept",
     ),
 )
+PENALTY_FACTORS = Setting(
+    "penalty_factors",
+    "problem",
+    "--penalty-factors",
+    "adaptive|NAME=V,...",
+    "Multiply λ by V for the weights of these features, or by 1/|w| of a ridge; by default by 1.",
+    PenaltyFactorsCodec(),
+    in_record="penalty_factors",
+    in_address="penalty_factors",
+)
 BREAKS = Setting(
     "breaks",
     "limits",
@@ -312,6 +323,7 @@ SETTINGS: tuple[Setting[Any], ...] = (
     ORIGIN,
     AVERAGE,
     INTERCEPT,
+    PENALTY_FACTORS,
     BREAKS,
     LAM_CHANGES,
     REPEAT,
@@ -322,6 +334,7 @@ IN_HELP = (
     *(
         AVERAGE,
         INTERCEPT,
+        PENALTY_FACTORS,
         SET,
         LOSS_PARAMS,
         PENALTY_PARAMS,

@@ -18,6 +18,7 @@ PROBLEM_WORDS = {
     "lam_max": "λ_max",
     "average": "average over instances",
     "intercept": "intercept",
+    "penalty_factors": "penalty factors",
     "n_samples": "samples n",
     "n_features": "features d",
     "n_outputs": "outputs",
@@ -71,7 +72,7 @@ def of_pair(
     loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True, weighted: bool = False
 ) -> str:
     """Describe a loss with a penalty, and what decides besides which solvers take them."""
-    others = [] if uniform else ["an intercept"]
+    others = [] if uniform else ["an intercept or penalty factors"]
     others += ["sample weights"] if weighted else []
     given = f"{loss} with penalty {penalty}{' on shards' if sharded else ''}"
     return given + "".join(f" and {other}" for other in others)
@@ -87,6 +88,8 @@ def of_problem(record: Mapping[str, Any]) -> str:
     loss += ["an intercept"] if record.get("intercept") else []
     loss += ["sample weights"] if record.get("weighted") else []
     penalty = [f"penalty {record['penalty']}", *_pairs(record.get("penalty_params", {}))]
+    if record.get("penalty_factors"):
+        penalty.append(f"penalty factors {record['penalty_factors']}")
     if record.get("lam") is not None and record.get("lam_max"):
         penalty.append(f"λ_max = {record['lam_max']:.6g}")
     return "; ".join(", ".join(part) for part in (parts, loss, penalty)) + "."

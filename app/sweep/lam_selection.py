@@ -66,7 +66,7 @@ def settings_of(cell: Experiment) -> dict[str, Any]:
         "limits": asdict(cell.limits),
     }
     found = {f"{table}.{name}": value for table, given in tables.items() for name, value in given.items()}
-    same = {"average": recipe.average, "intercept": recipe.intercept, "threads": recipe.threads}
+    same = {name: getattr(recipe, name) for name in ("average", "intercept", "penalty_factors", "threads")}
     return {**found, **same}
 
 

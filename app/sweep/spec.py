@@ -17,7 +17,7 @@ from solverscope.app.settings.arguments import choices, make_solvers, number
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
 from solverscope.app.settings.setting import NumberCodec, Setting
-from solverscope.app.settings.settings_table import F_STAR, GAP, LAM, SEED, of_part
+from solverscope.app.settings.settings_table import F_STAR, GAP, LAM, PENALTY_FACTORS, SEED, of_part
 from solverscope.app.settings.wording import of_pair
 from solverscope.app.sweep.lam_selection import by_parts, checked
 from solverscope.datasets.entry import weighs
@@ -35,7 +35,7 @@ NO_NESTED_LISTS = "write lists of numbers and texts, not of lists"
 #: What a text may say, with what it means; the last ones stand in a table of their own.
 KEYS = (
     *("name", "data", "loss", "penalty", "lam", "lam_ratio", "average", "intercept", "seeds", "solvers"),
-    *("choose", "folds"),
+    *("penalty_factors", "choose", "folds"),
 )
 #: Those that are true or false for all runs.
 SWITCHES = ("average", "intercept")
@@ -180,6 +180,11 @@ def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]
     for switch in SWITCHES:
         if given.get(switch) not in (None, True, False):
             raise ValueError(f"{switch} = {given[switch]!r} is not possible: write true or false")
+    if not isinstance(given.get("penalty_factors", ""), str):
+        raise ValueError(
+            f"penalty_factors = {given['penalty_factors']!r} is no text: write "
+            '"adaptive" or "NAME=FACTOR,..."'
+        )
     return given
 
 
@@ -187,7 +192,7 @@ def _cells(
     given: Mapping[str, Any], describe: Describe, limits: RunLimits, folds: int
 ) -> Iterator[Experiment]:
     """Yield the cells of one table."""
-    lams = _lams(given)
+    lams, factors = _lams(given), PENALTY_FACTORS.parse(given.get("penalty_factors"))
     params = {f"{noun}_params": given.get(f"{noun}_set", {}) for noun in ("loss", "penalty")}
     seeds = [_parsed("seeds", SEED, one) for one in several(given.get("seeds", 0))]
     for (data, options), seed in itertools.product(_data(given["data"], describe, folds), seeds):
@@ -195,7 +200,8 @@ def _cells(
             made = _solvers(given, seed, loss, penalty, weighs(options))
             for lam, entrant in itertools.product(lams, made):
                 shared = params | {switch: given.get(switch) for switch in SWITCHES} | lam
-                problem = Recipe(data.id, options, seed, loss=loss, penalty=penalty, **shared)
+                objective = {"loss": loss, "penalty": penalty, "penalty_factors": factors}
+                problem = Recipe(data.id, options, seed, **objective, **shared)
                 yield from by_parts(Experiment(problem, (entrant,), limits), folds)
 
 
@@ -361,7 +367,8 @@ def _solvers(
         else:
             shared[name] = value
     used: set[str] = set()
-    how = {"uniform": not given.get("intercept"), "weighted": weighted}
+    uniform = not given.get("intercept") and not given.get("penalty_factors")
+    how = {"uniform": uniform, "weighted": weighted}
     for choice in chosen:
         if loss is not None and (reason := solvers.why_not_solver(choice.id, loss, penalty, **how)):
             problem = of_pair(loss, penalty, **how)

@@ -222,6 +222,7 @@ class Problem(Objective):
             "lam_max": self.lam_max,
             "average": self.average,
             "intercept": self.intercept,
+            "penalty_factors": self._about.get("penalty_factors"),
             "n_samples": self.loss.n_instances,
             "n_features": self.design.n_features,
             "n_outputs": self.loss.n_outputs,

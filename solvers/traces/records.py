@@ -107,7 +107,7 @@ PROBLEM_KINDS = {
     **dict.fromkeys(("lam", "lam_max"), NUMBER_OR_NULL),
     **dict.fromkeys(("n_samples", "n_features", "n_outputs", "n_params"), COUNT),
     **dict.fromkeys(("average", "intercept", "weighted"), FLAG),
-    **{"seed": COUNT_OR_NULL, "source": TEXT_OR_NULL},
+    **{"seed": COUNT_OR_NULL, "source": TEXT_OR_NULL, "penalty_factors": TEXT_OR_NULL},
 }
 REFERENCE_KINDS = {
     **dict.fromkeys(("f_star", "violation"), NUMBER_OR_NULL),

@@ -50,7 +50,7 @@ WORDS = 90
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
 NUMBERS = (
     NUMBERS + "seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five "
-    "twenty-six twenty-seven twenty-eight"
+    "twenty-six twenty-seven twenty-eight twenty-nine thirty"
 ).split()
 
 

@@ -22,7 +22,7 @@ from solverscope.app.runs import problem_cache
 from solverscope.app.runs.pool import PoolFull, PoolWorker
 from solverscope.app.settings import wording
 from solverscope.app.settings.recipe import Recipe, info_of, why_not_data
-from solverscope.app.settings.settings_table import INTERCEPT, LAM, SEED
+from solverscope.app.settings.settings_table import INTERCEPT, LAM, PENALTY_FACTORS, SEED
 from solverscope.app.ui import number
 from solverscope.app.ui.batch import batch
 from solverscope.app.ui.material_ui import pmui
@@ -79,6 +79,12 @@ class ProblemPanel:
             margin=(0, 10),
             description=tip("problem_panel.intercept"),
         )
+        self.factors = pmui.TextInput(
+            label="Penalty factors",
+            placeholder="1 for all, adaptive, or name=factor,…",
+            description=tip("problem_panel.penalty_factors"),
+            **wide,
+        )
         self.lam = pmui.TextInput(label="λ", width=110, size="small")
         self.ratio = ui.html(margin=(14, 10, 0, 0))
         self.slider = pmui.DiscreteSlider(
@@ -106,6 +112,7 @@ class ProblemPanel:
         self.intercept.param.watch(
             lambda e: self._choose(lambda: replace(self.setting, intercept=e.new or None, lam=None)), "value"
         )
+        self.factors.param.watch(lambda e: self._factors_chosen(e.new), "value")
         for widget in (self.lam, self.slider):
             widget.param.watch(lambda e: self._lam_chosen(e.new), "value")
         self.live.param.watch(lambda event: self._on_change(), "value")
@@ -118,6 +125,7 @@ class ProblemPanel:
             self.intercept,
             self.penalty,
             self.penalty_form,
+            self.factors,
             pn.Row(self.lam, self.ratio, sizing_mode="stretch_width", margin=0),
             self.slider,
             self.live,
@@ -202,7 +210,7 @@ class ProblemPanel:
             wrong = f"{name} cannot be loaded: {self.error}"
         if wrong is None and not self.ready:
             wrong = f"{self.loading} …"
-        return wrong or self.lam.helper_text or None
+        return wrong or self.factors.helper_text or self.lam.helper_text or None
 
     def known(self, key: str | None) -> solvers.Problem | None:
         """Return the problem with a key, if this or a run has it: of a run on it views then draw more."""
@@ -226,6 +234,18 @@ class ProblemPanel:
         same = all(values == dict(getattr(self.setting, name)) for name, values in given.items())
         setting = replace(self.setting, **given, seed=seed, lam=self.setting.lam if same else None)
         self._choose(setting.with_fitting_loss)
+
+    def _factors_chosen(self, given: str) -> None:
+        if self._quiet:
+            return
+        try:
+            factors = PENALTY_FACTORS.parse(given)
+        except ValueError as error:
+            self.factors.param.update(error_state=True, helper_text=str(error))
+            self._on_change()
+        else:
+            self.factors.param.update(error_state=False, helper_text="")
+            self._choose(lambda: replace(self.setting, penalty_factors=factors, lam=None))
 
     def _lam_chosen(self, given: str | float) -> None:
         if self._quiet:
@@ -259,6 +279,12 @@ class ProblemPanel:
         self.penalty.value = setting.penalty
         self.penalty_form.set(parameters(PENALTIES[setting.penalty]), setting.penalty_params)
         self.penalty_form.visible = bool(self.penalty_form.fields)
+        self.factors.param.update(
+            value=setting.penalty_factors or "",
+            visible=PENALTIES[setting.penalty].takes_lam,
+            error_state=False,
+            helper_text="",
+        )
         self._quiet = False
         self._show_lam()
 

@@ -103,18 +103,15 @@ class Branches:
 
     def _others(self, trace: Trace) -> list[Entrant]:
         about = trace.info.problem
+        how = {
+            "uniform": not about.get("intercept") and not about.get("penalty_factors"),
+            "weighted": bool(about.get("weighted")),
+        }
         return [
             setting
             for setting in self._page.solvers.settings
             if setting.penalty in ("", about["penalty"])
-            and solvers.why_not_solver(
-                setting.id,
-                about["loss"],
-                about["penalty"],
-                uniform=not about.get("intercept"),
-                weighted=bool(about.get("weighted")),
-            )
-            is None
+            and solvers.why_not_solver(setting.id, about["loss"], about["penalty"], **how) is None
             and not self._is_same(setting, trace)
         ]
 

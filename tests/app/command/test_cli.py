@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 PROBLEM = {
     *("type", "version", "dataset", "options", "loss", "penalty", "lam", "lam_max", "average", "intercept"),
+    "penalty_factors",
     *("n_samples", "n_features", "n_outputs", "n_params", "seed", "key", "source"),
 }
 REFERENCE = {"type", "f_star", "violation", "solver", "cached"}

@@ -219,7 +219,9 @@ def experiments(draw):
     strength = {name: None for name in ("lam", "lam_ratio")}
     strength |= {draw(st.sampled_from(list(strength))): draw(st.none() | STRENGTH)}
     average, threads = draw(st.sampled_from([None, True, False])), draw(st.integers(1, 64))
-    recipe = replace(found.problem, **strength, average=average, threads=threads)
+    factors = draw(st.sampled_from([None, "adaptive", "x1=0.5,pixel (3, 5)=0"]))
+    own = {"average": average, "threads": threads, "penalty_factors": factors}
+    recipe = replace(found.problem, **strength, **own)
     turns = st.dictionaries(st.integers(1, 10**9), STRENGTH, max_size=3)
     lams = tuple(sorted(draw(turns).items())) if gap is None else ()
     return replace(found, problem=recipe, limits=limits, lams=lams)

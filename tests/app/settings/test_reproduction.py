@@ -23,6 +23,8 @@ RUNS = {
     ),
     "random": ({"data": "breast-cancer", "seed": 5}, {"penalty": "l1"}, "sgd-l1", {}),
     "preset": ({"data": "digits", "seed": 0}, {"penalty": "l1-l2"}, "bcd-ls", {"preset": "paper"}),
+    "factors": ({"data": "digits", "seed": 0}, {"penalty_factors": "pixel (3, 5)=0.5,2=3"}, "prox-qn", {}),
+    "adaptive": ({"data": "diabetes", "seed": 0}, {"penalty_factors": "adaptive"}, "newton-cd", {}),
     "no λ": ({"data": "toy-wolfe", "seed": 0, "start": "1,-0.5"}, {}, "bfgs", {}),
 }
 
@@ -60,6 +62,13 @@ def race():
     second = branched(turned, 6, problem.at_lam(0.002), other, label="owl", upto=10, gate=Dial({8: 0.004}))
     third = branched(second, 10, problem.at_lam(0.004), solver, label="qn from 10", upto=13)
     return [plain, turned, same, executed(*make("options")), second, third]
+
+
+def test_factors_that_a_record_does_not_hold_are_not_said_to_be_repeated():
+    data = datasets.load("diabetes")
+    problem = solvers.make_problem(data, lam=0.1, penalty_factors=np.full(10, 2.0))
+    trace = executed(problem, solvers.make_solver("newton-cd"), label="mine")
+    assert "# mine has penalty factors that its record does not hold." in commands([trace])
 
 
 def again(text, folder, monkeypatch, command):

@@ -94,6 +94,7 @@ def test_an_address_has_its_parameters_in_the_order_of_the_table():
         ("tol", "1e-05"),
         ("max_seconds", "7.5"),
         ("intercept", ""),
+        ("penalty_factors", ""),
     ]
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from solverscope import solvers
+from solverscope.app.page.tabs.path_panel import RATIOS
 from solverscope.app.views.base.run_events import returns
 from solverscope.app.views.base.states import PROVED, RETURNED, STATE_COLORS, states
-from solverscope.solvers import SHRINKING, Trace
+from solverscope.app.views.path.solutions import MEMBERS
+from solverscope.solvers import SHRINKING, Problem, Trace, log_spaced
 from tests.app.stories.told import Told, claim
 
 WORDS = 5_000
@@ -219,3 +222,101 @@ def _(told: Told) -> None:
     assert all(told.gap(label)[-1] < 1e-6 for label in told.labels)
     assert wrong(told["growing"]) > 20
     assert 0 < wrong(told["shrinking"]) < 5
+
+
+def strong_bound(problem: Problem) -> float:
+    """Return the gradient at w = 0 below which the strong rule leaves features out."""
+    return 2.0 * problem.lam - problem.lam_max
+
+
+@claim(
+    "screening-drops",
+    "Lasso on 2 000 features with three rules: strong guesses once which features are zero, safe proves it, "
+    "none keeps all.",
+    "Open the tab Rules: strong leaves out three quarters of the features before its first step, and then no "
+    "more.",
+    "strong has screened 2 000 features before its first step, and left out more than 1 500: those with |g| "
+    "below 2λ − λmax.",
+    "To need one of them, its gradient would have to move by more than λ does.",
+)
+def _(told: Told) -> None:
+    assert [entrant.make().rule for entrant in told.story.setting.entrants] == ["strong", "gap-safe", "none"]
+    problem, (strong, row) = told.problem(), told.step(1)
+    assert (row, problem.size) == (0, 2_000)
+    assert (strong.working_set == strong.working_set[0]).all()
+    assert strong.working_set[0] < 500
+    assert (told["none"].working_set == 2_000).all()
+    kept = next(told.entrant("strong").make().iterate(problem)).live["active"].mask()
+    g = np.abs(problem.at().gradient())
+    np.testing.assert_array_equal(kept, g >= strong_bound(problem))
+    assert (problem.lam - g[~kept] > problem.lam_max - problem.lam).all()
+
+
+@claim(
+    "screening-drops",
+    "safe drops none at first.",
+    "After one step fewer than 100 are left, at its end only the non-zero ones.",
+    "safe has dropped none: at w = 0 the gap is wide, and so is the ball in which the dual optimum is proved "
+    "to be.",
+    "One step later the gap is less than a fiftieth of what it was.",
+    "Fewer than 100 features are left; the others, green on the map, are proved to be zero.",
+    "safe ends with eleven features, each of them non-zero.",
+    "Each step narrows the ball of safe, which in the end touches the constraints of non-zero features "
+    "alone.",
+)
+def _(told: Told) -> None:
+    safe, row = told.step(2)
+    assert (row, safe.working_set[0]) == (0, 2_000)
+    _, row = told.step(3)
+    assert safe.working_set[row] < 100
+    assert safe.dual_gap[row] < safe.dual_gap[0] / 50
+    found = states(safe, int(safe.iteration[row]), np.arange(2_000))
+    assert np.count_nonzero(found == PROVED) == 2_000 - safe.working_set[row]
+    _, last = told.step(4)
+    assert safe.working_set[last] == np.count_nonzero(safe.w) == 11
+    radii = np.array([float(test["radius"]) for _, test in safe.probes.entries(SHRINKING.name)])
+    assert radii[0] > 5 * radii[1]
+    assert (np.diff(radii) < 0).all()
+
+
+@claim(
+    "screening-drops",
+    "Neither rule was wrong: no feature comes back, although strong has no proof.",
+    "Which run will work on the fewest features at its end?",
+    "strong guesses once, at w = 0.",
+    "strong had to look at all features once more when those that it kept had converged.",
+    "No other one was needed, but it worked on more than 400 to its end.",
+    "none reaches the same optimum, with more than twice the passes of either rule.",
+)
+def _(told: Told) -> None:
+    assert told.truth().right == ("safe",)
+    for trace in told.traces():
+        assert trace.status == "converged"
+        assert trace.returned.max() == 0
+        np.testing.assert_allclose(trace.w, told["none"].w, atol=1e-4)
+    strong, last = told.step(5)
+    assert strong.working_set[last] > 400
+    assert np.diff(strong.epoch).tolist() == [0] * (last - 1) + [1]
+    none, last = told.step(6)
+    assert none.passes[last] > 2 * max(told["strong"].passes[-1], told["safe"].passes[-1])
+
+
+@claim(
+    "screening-drops",
+    "Trace the path to 0.1 λmax, and choose Working set at the start: by the third λ safe starts with all "
+    "features, strong never with more than 600, since the λ before is near.",
+)
+def _(told: Told) -> None:
+    assert MEMBERS["at the start"] == "members_start"
+    lams = log_spaced(told.problem(), last=RATIOS["0.1 λmax"])
+    strong, safe = (
+        [
+            trace.working_set[0]
+            for trace in solvers.solve_path(
+                told.problem(), told.entrant(label).make(), lams, tol=1e-6, max_seconds=5
+            )
+        ]
+        for label in ("strong", "safe")
+    )
+    assert safe[2:] == [2_000] * 8
+    assert max(strong) <= 600

@@ -53,6 +53,7 @@ PROBES: Mapping[str, tuple[Probe, ...]] = {
     "double": (TRAJECTORIES, WEIGHTS),
     "clustering": (TRAJECTORIES,),
     "outliers": (LINE,),
+    "screening-drops": (ACTIVE, SHRINKING),
 }
 #: The second one is for solvers that make random choices.
 SEEDS = (0, 1)

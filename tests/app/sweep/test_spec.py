@@ -150,8 +150,13 @@ def test_each_cell_runs_once_for_each_part_that_is_held_out():
         ({"limits": {"f_star": 0.3}}, 'write f_star = "auto"'),
         ({"limits": 3}, "limits is no table"),
         ({"average": "yes"}, "write true or false"),
+        ({"penalty_factors": 3}, 'write "adaptive"'),
+        ({"penalty_factors": "sex"}, "penalty factors 'sex': write adaptive"),
         ({"intercept": 3}, "intercept = 3 is not possible: write true or false"),
-        ({"intercept": True, "solvers": "dual-cd", "penalty": "l2"}, "and an intercept: leave it out"),
+        (
+            {"intercept": True, "solvers": "dual-cd", "penalty": "l2"},
+            "and an intercept or penalty factors: leave it out",
+        ),
         (
             {"data": "digits,class_weight=balanced,positive=3", "solvers": "bcd-ls"},
             "and sample weights",

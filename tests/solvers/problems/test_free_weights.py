@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize, minimize_scalar
@@ -140,6 +141,63 @@ def test_an_intercept_is_named_and_so_is_its_problem():
 def test_factors_that_cannot_be_are_refused_in_a_sentence(factors, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         solvers.make_problem(MAKER["logistic"](), lam=0.1, penalty_factors=factors)
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_adaptive_factors_are_the_inverse_weights_of_a_ridge(average):
+    X = np.random.default_rng(2).standard_normal((30, 5)) * (1.0, 2.0, 1.0, 0.0, 3.0)
+    y = X @ [1.0, -0.5, 0.01, 0.0, 2.0] + 1.0
+    how = {"loss": "squared", "lam": 0.1, "average": average, "intercept": True}
+    problem = solvers.make_problem(X, y, penalty_factors="adaptive", **how)
+    centred = X - X.mean(axis=0)
+    w = np.linalg.solve(centred.T @ centred + 30 * 1e-4 * np.eye(5), centred.T @ (y - y.mean()))
+    assert w[3] == 0.0
+    expected = 1.0 / np.maximum(np.abs(w), 1e-6 * np.abs(w).max())
+    np.testing.assert_allclose(problem.factors[:5], expected, rtol=1e-3)
+    assert problem.factors[5] == 0.0
+    assert problem.describe()["penalty_factors"] == "adaptive"
+
+
+def test_a_row_of_weights_has_the_inverse_of_its_length():
+    data = MAKER["multiclass-logistic"]()
+    problem = solvers.make_problem(data, penalty="l1-l2", lam=0.1, average=True, penalty_factors="adaptive")
+    ridge = solvers.make_problem(data, penalty="l2", lam=1e-4, average=True)
+    W, _ = ridge.unpack(solvers.solve(ridge, solvers.make_solver("lbfgs"), tol=1e-8).w)
+    sizes = np.linalg.norm(W, axis=1, keepdims=True)
+    np.testing.assert_allclose(problem.factors.reshape(W.shape) * sizes, np.ones(W.shape), rtol=1e-3)
+
+
+def test_factors_by_name_are_those_of_the_features():
+    X = np.random.default_rng(2).standard_normal((9, 3))
+    table = pd.DataFrame(X, columns=["age", "pixel (1, 2)", "a=b"])
+    how = {"loss": "squared", "lam": 0.1}
+    given = solvers.make_problem(table, X[:, 0], penalty_factors=[1.0, 0.5, 0.0], **how)
+    for same in ("pixel (1, 2)=0.5, a=b=0", "2=0.5,3=0", {"pixel (1, 2)": 0.5, "a=b": 0}):
+        named = solvers.make_problem(table, X[:, 0], penalty_factors=same, **how)
+        assert named.key == given.key
+        assert "given" == given.describe()["penalty_factors"] != named.describe()["penalty_factors"]
+    assert solvers.make_problem(table, X[:, 0], penalty_factors=" ", **how).factors is None
+
+
+@pytest.mark.parametrize(
+    ("factors", "sentence"),
+    [
+        ("adaptiv", "penalty factors 'adaptiv': write adaptive, or NAME=FACTOR,..."),
+        ("=3", "penalty factors '=3': write adaptive"),
+        ("1=3,", "penalty factors '1=3,': write adaptive"),
+        ("1=-3", "penalty factor of 1 must be a number from 0"),
+        ("99=3", "there is no feature '99', by name or by number from 1"),
+        ({"tall": 3.0}, "there is no feature 'tall'"),
+    ],
+)
+def test_texts_that_are_no_factors_are_refused_in_a_sentence(factors, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        solvers.make_problem(MAKER["logistic"](), lam=0.1, penalty_factors=factors)
+
+
+def test_adaptive_factors_need_a_smooth_loss():
+    with pytest.raises(ValueError, match="quantile has kinks"):
+        solvers.make_problem(MAKER["quantile"](), loss="quantile", lam=0.1, penalty_factors="adaptive")
 
 
 def test_solvers_that_know_one_strength_alone_say_so():

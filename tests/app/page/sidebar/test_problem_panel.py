@@ -145,3 +145,26 @@ def test_what_cannot_be_loaded_is_not_tried_again_and_again(visit, wait_until, m
     page.session.tick()
     assert len(tried) == 1
     assert "out of memory" in page.problem.card.object
+
+
+def test_penalty_factors_reach_problem_and_address_and_wrong_ones_are_named(visit, wait_until):
+    page = visit(data="diabetes", penalty="l1", solvers="newton-cd")
+    plain = page.problem.problem.lam_max
+    page.problem.factors.value = "sex=0,bmi"
+    assert page.problem.obstacle.startswith("penalty factors 'sex=0,bmi': write adaptive, or NAME=FACTOR")
+    page.problem.factors.value = "sex=0, bmi=2"
+    loaded(page, wait_until)
+    assert page.problem.problem.factors.tolist() == [1.0, 0.0, 2.0] + [1.0] * 7
+    assert page.problem.problem.lam_max != plain
+    assert page.query()["penalty_factors"] == "sex=0, bmi=2"
+    again = visit(**page.query())
+    assert again.problem.factors.value == "sex=0, bmi=2"
+    assert again.problem.problem.key == page.problem.problem.key
+    page.problem.factors.value = "tall=2"
+    wait_until(lambda: (page.session.tick(), page.problem.error)[1])
+    assert "there is no feature 'tall'" in page.problem.error
+    page.problem.factors.value = ""
+    loaded(page, wait_until)
+    assert page.problem.problem.lam_max == plain
+    page.problem.penalty.value = "none"
+    assert not page.problem.factors.visible

@@ -68,8 +68,8 @@ CHANGE = Change(
 
 #: Types of defaults that all models of a class may share, and of those that each model has of its own and
 #: that are shared while they are empty.
-SHARED = (type(None), bool, int, float, str)
-EMPTY = (list, dict, set)
+SHARED_TYPES = (type(None), bool, int, float, str)
+OWN_TYPES = (list, dict, set)
 
 #: What is known of a class by the property's name: the default, or what makes an empty one.
 _known: WeakKeyDictionary[type, dict[str, tuple[Any, type | None]]] = WeakKeyDictionary()
@@ -106,8 +106,8 @@ def apply() -> None:
 def _kept(self: PropertyDescriptor, model: HasProps, value: Any) -> tuple[Any, type | None] | None:
     """Return what is known from now on; None where each model may have a default of its own."""
     given = type(model)._overridden_defaults().get(self.name, self.property._default)
-    if type(given) in EMPTY and not given and isinstance(value, PropertyValueContainer):
+    if type(given) in OWN_TYPES and not given and isinstance(value, PropertyValueContainer):
         return None, type(given)
-    if {type(given), type(value)} <= set(SHARED) and not self.has_unstable_default(model):
+    if {type(given), type(value)} <= set(SHARED_TYPES) and not self.has_unstable_default(model):
         return value, None
     return None

@@ -307,9 +307,9 @@ def runs(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
 
 @history.command("import")
 def import_(
-    file: list[str] = argument("FILE...", "What `run --out` wrote."),
+    file: list[str] = argument("FILE...", "What `run --out` or benchopt wrote."),
 ) -> int:
-    """Put runs of .jsonl or .npz files among those that are kept: a page can then show them."""
+    """Put runs of .jsonl, .npz or .parquet files among those that are kept: a page can then show them."""
     from . import runs
 
     for id in runs.add(file):

@@ -27,7 +27,7 @@ from .progress_bar import ProgressBar
 Keep = Callable[[dict[str, Any], np.ndarray | None], None]
 
 
-class Objective(NamedTuple):
+class PathTask(NamedTuple):
     """An experiment with its problem, the λ at which it is solved, and those that stand for them in a choice
     of λ."""
 
@@ -70,7 +70,7 @@ def execute(
     objectives = []
     for experiment, problem in zip(experiments, made, strict=True):
         values = lams(problem)
-        objectives.append(Objective(experiment, problem, values, values))
+        objectives.append(PathTask(experiment, problem, values, values))
     # a second Ctrl-C ends a run at once, but not the writing of its file
     with Interrupts().listening(), _file(out) as keep:
 
@@ -94,18 +94,18 @@ def execute(
 
 
 def _of_part(
-    objectives: Sequence[Objective], held_out: Sequence[Experiment], progress: ProgressBar
-) -> list[Objective]:
+    objectives: Sequence[PathTask], held_out: Sequence[Experiment], progress: ProgressBar
+) -> list[PathTask]:
     """Return the objectives on the data without the part that the experiments hold out."""
     made = problems(held_out, load(held_out, progress), progress)
     return [
-        Objective(experiment, problem, lams_of_part(whole.lams, whole.problem, problem), whole.lams)
+        PathTask(experiment, problem, lams_of_part(whole.lams, whole.problem, problem), whole.lams)
         for whole, experiment, problem in zip(objectives, held_out, made, strict=True)
     ]
 
 
 def _follow(
-    objectives: Sequence[Objective], tell: Callable[..., None] | None, progress: ProgressBar
+    objectives: Sequence[PathTask], tell: Callable[..., None] | None, progress: ProgressBar
 ) -> tuple[int, list[dict[str, Any]]]:
     """Follow all paths, and ``tell`` their records; return the exit status, and the results as
     :func:`.lam_selection.choices` takes them."""
@@ -129,9 +129,9 @@ def _follow(
                     executor.follow(run)
                     found = run.trace.result | measured(run)
                     emit(found, run.trace.w)
-                    data = {name: run.trace.info.problem[name] for name in ("dataset", "options")}
+                    about = {"dataset": problem.describe()["dataset"], "options": experiment.problem.options}
                     place = {"solver": run.solver.id, "lam": lam, "lam_ratio": None}
-                    measures.append(found | data | place)
+                    measures.append(found | about | place)
                     executor.conclude(run)
     return executor.status, measures
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import panel as pn
 from bokeh.plotting import figure
@@ -16,7 +17,11 @@ from solverscope.app.views.base.sorted_table import SortedTable
 from solverscope.app.views.base.view import View
 from solverscope.app.views.path.path_plots import PATH_PLOTS
 from solverscope.app.views.path.solutions import MEMBERS, Solutions, lam_of
+from solverscope.app.views.sweep.sweep_figures import Chosen
 from solverscope.solvers import Trace
+
+if TYPE_CHECKING:
+    from holoviews.plotting import Plot
 
 #: Columns of the table: heading, field of the result, significant digits.
 PATH_COLUMNS = (
@@ -34,9 +39,15 @@ PATH_COLUMNS = (
 )
 
 
+#: The plots that HoloViews draws.
+HOLOVIEWS_PLOTS = ("path-choice", "path-weights")
+#: All plots, in their order.
+ALL_PLOTS = ("path-accuracy", *HOLOVIEWS_PLOTS, "path-nnz", "path-seconds", "path-members")
+
+
 class Path(View):
-    """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, working
-    sets where a rule keeps some, a table.
+    """Results against λ: how good against how sparse, the choice of λ, weights of one solver, non-zeros, CPU
+    time, working sets where a rule keeps some, a table.
 
     Draws the runs that have ended, those of one solver on one objective as a path:
 
@@ -51,6 +62,8 @@ class Path(View):
     followed = False
 
     def build(self) -> None:
+        #: Which λ was chosen for each path, if any: drawn with the next runs that are shown.
+        self.choices: list[Chosen] = []
         #: Plots that are still to come from ``later``.
         self.drawing: set[str] = set()
         small = {"size": "small", "margin": (8, 4, 4, 4), "visible": False}
@@ -58,7 +71,9 @@ class Path(View):
         self._when = Menu(label="Working set", options=MEMBERS, value="members_half", width=200, **small)
         for menu in (self._which, self._when):
             menu.param.watch(lambda event: self.update(), "value")
-        self.panes = {name: ui.pane() for name in PATH_PLOTS}
+        self.panes = {
+            name: ui.holoviews_pane() if name in HOLOVIEWS_PLOTS else ui.pane() for name in ALL_PLOTS
+        }
         self.table = SortedTable()
         self.controls = pn.FlexBox(self._which, self._when, align_items="center", margin=0)
         self._head.append(self.controls)
@@ -81,19 +96,19 @@ class Path(View):
             self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
         traced = paths[labels.index(self._which.value)]
         chooses = any(path.chooses for path in paths)
+        chosen = [one for one in self.choices if one.label in labels]
         self._when.visible = self.panes["path-members"].visible = chooses
-        ui.set_class(self._plots, "five", chooses)
+        self.panes["path-choice"].visible = bool(chosen)
+        ui.set_class(self._plots, "five", chooses or bool(chosen))
         when = self._when.value
-        mark = traced.label, when, [trace for path in paths for trace in path.traces]
-        for name in PATH_PLOTS:
-            wanted = chooses or name != "path-members"
-            if wanted and name not in self.drawing and not self._drawn.shows(name, *mark):
+        mark = traced.label, when, [trace for path in paths for trace in path.traces], chosen
+        for name, pane in self.panes.items():
+            if pane.visible and name not in self.drawing and not self._drawn.shows(name, *mark):
                 self.drawing.add(name)
-                self.later(
-                    partial(_plot, name, paths, traced, self._when.value), partial(self._show, name, mark)
-                )
+                work = partial(_plot, name, paths, traced, when, chosen)
+                self.later(work, partial(self._show, name, mark))
 
-    def _show(self, name: str, mark: tuple[object, ...], plot: figure | None) -> None:
+    def _show(self, name: str, mark: tuple[object, ...], plot: figure | Plot | None) -> None:
         """Show a plot, and draw what has come in meanwhile; what failed counts as drawn."""
         self.drawing.discard(name)
         self._drawn.changed(name, *mark)
@@ -140,6 +155,15 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
 
 
 def _plot(
-    name: str, paths: Sequence[Solutions], traced: Solutions, members: str, pulse: Callable[[], None]
-) -> figure:
-    return PATH_PLOTS[name](name, paths, traced, members)
+    name: str,
+    paths: Sequence[Solutions],
+    traced: Solutions,
+    members: str,
+    chosen: Sequence[Chosen],
+    pulse: Callable[[], None],
+) -> figure | Plot:
+    if name in PATH_PLOTS:
+        return PATH_PLOTS[name](name, paths, traced, members)
+    from solverscope.app.views.path import path_elements  # HoloViews takes long to import
+
+    return path_elements.drawn(name, paths, traced, chosen)

@@ -11,7 +11,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.command import headless
-from solverscope.app.settings.columns import PATH_TABLE
+from solverscope.app.settings.columns import PATH_TABLE, RUN_TABLE, SWEEP_TABLE
 from solverscope.app.views.path.lam_path import PATH_COLUMNS
 from solverscope.solvers.problems.metrics.multilabel import micro_f1, ranking_loss
 from solverscope.solvers.runs.lam_path import TEST_MEASURES
@@ -167,8 +167,30 @@ def test_sets_of_labels_get_ranking_loss_and_micro_f1(command, tmp_path):
 
 def test_all_measures_on_the_test_part_are_columns_of_the_tables():
     page = [field for _, field, _ in PATH_COLUMNS]
-    for table in (PATH_TABLE, page):
+    for table in (PATH_TABLE, RUN_TABLE, SWEEP_TABLE, page):
         assert set(TEST_MEASURES) <= set(table)
+
+
+def test_a_run_has_the_measures_of_a_path(command, lines):
+    at = (
+        "synthetic-regression",
+        "--loss",
+        "squared",
+        "--penalty",
+        "l1",
+        "--solver",
+        "newton-cd",
+        "--tol",
+        "1e-4",
+    )
+    on_path = lines("path", *at, "--ratio-from", "0.1", "--ratio-to", "0.1", "--n-lams", "1")[-1]
+    alone = lines("run", *at, "--lam", str(on_path["lam"]))[-1]
+    assert 0.0 < alone["test_mse"] == pytest.approx(on_path["test_mse"])
+    assert alone["test_mae"] == pytest.approx(on_path["test_mae"])
+    assert "test_micro_f1" not in alone
+    said = command("run", *at, "--lam", str(on_path["lam"])).out
+    assert "MSE" in said
+    assert "MAE" in said
 
 
 def test_jsonl_file_holds_what_standard_output_had(command, tmp_path):

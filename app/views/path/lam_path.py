@@ -15,7 +15,7 @@ from solverscope.app.ui import run_styles
 from solverscope.app.ui.menu import Menu
 from solverscope.app.views.base.sorted_table import SortedTable
 from solverscope.app.views.base.view import View
-from solverscope.app.views.path.path_plots import PATH_PLOTS
+from solverscope.app.views.path.path_plots import MEASURE_FIELDS, PATH_PLOTS, metrics
 from solverscope.app.views.path.solutions import MEMBERS, Solutions, lam_of
 from solverscope.app.views.sweep.sweep_figures import Chosen
 from solverscope.solvers import Trace
@@ -31,11 +31,7 @@ PATH_COLUMNS = (
     ("rows", "nnz_rows", 7),
     ("train {metric_name}", "train_metric", 4),
     ("test {metric_name}", "test_metric", 4),
-    ("ranking loss", "test_ranking_loss", 4),
-    ("micro-F1", "test_micro_f1", 4),
-    ("MSE", "test_mse", 4),
-    ("MAE", "test_mae", 4),
-    ("mean deviance", "test_deviance", 4),
+    *((title, field, 4) for title, field in MEASURE_FIELDS.items()),
 )
 
 
@@ -69,13 +65,14 @@ class Path(View):
         small = {"size": "small", "margin": (8, 4, 4, 4), "visible": False}
         self._which = Menu(label="Weights of", width=150, **small)
         self._when = Menu(label="Working set", options=MEMBERS, value="members_half", width=200, **small)
-        for menu in (self._which, self._when):
+        self._metric = Menu(label="Measure", width=130, **small)
+        for menu in (self._which, self._metric, self._when):
             menu.param.watch(lambda event: self.update(), "value")
         self.panes = {
             name: ui.holoviews_pane() if name in HOLOVIEWS_PLOTS else ui.pane() for name in ALL_PLOTS
         }
         self.table = SortedTable()
-        self.controls = pn.FlexBox(self._which, self._when, align_items="center", margin=0)
+        self.controls = pn.FlexBox(self._which, self._metric, self._when, align_items="center", margin=0)
         self._head.append(self.controls)
         self._plots = ui.column(*self.panes.values(), kind="plots tall")
         self._body.extend([self._plots, self.table])
@@ -96,16 +93,20 @@ class Path(View):
             self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
         traced = paths[labels.index(self._which.value)]
         chooses = any(path.chooses for path in paths)
+        known = metrics(paths)
+        if known != self._metric.options:
+            value = self._metric.value if self._metric.value in known.values() else next(iter(known.values()))
+            self._metric.param.update(options=known, value=value, visible=len(known) > 1)
         chosen = [one for one in self.choices if one.label in labels]
         self._when.visible = self.panes["path-members"].visible = chooses
         self.panes["path-choice"].visible = bool(chosen)
         ui.set_class(self._plots, "five", chooses or bool(chosen))
-        when = self._when.value
-        mark = traced.label, when, [trace for path in paths for trace in path.traces], chosen
+        when, metric = self._when.value, self._metric.value
+        mark = traced.label, when, metric, [trace for path in paths for trace in path.traces], chosen
         for name, pane in self.panes.items():
             if pane.visible and name not in self.drawing and not self._drawn.shows(name, *mark):
                 self.drawing.add(name)
-                work = partial(_plot, name, paths, traced, when, chosen)
+                work = partial(_plot, name, paths, traced, when, metric, chosen)
                 self.later(work, partial(self._show, name, mark))
 
     def _show(self, name: str, mark: tuple[object, ...], plot: figure | Plot | None) -> None:
@@ -159,11 +160,12 @@ def _plot(
     paths: Sequence[Solutions],
     traced: Solutions,
     members: str,
+    metric: str,
     chosen: Sequence[Chosen],
     pulse: Callable[[], None],
 ) -> figure | Plot:
     if name in PATH_PLOTS:
-        return PATH_PLOTS[name](name, paths, traced, members)
+        return PATH_PLOTS[name](name, paths, traced, members, metric)
     from solverscope.app.views.path import path_elements  # HoloViews takes long to import
 
     return path_elements.drawn(name, paths, traced, chosen)

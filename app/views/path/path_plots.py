@@ -13,6 +13,14 @@ from solverscope.app.views.base.feed import positive
 from solverscope.app.views.path.solutions import MEMBERS, Solutions
 
 PATH_HEIGHT = 280
+#: Measures of predictions besides the metric of the loss, by title.
+MEASURE_FIELDS = {
+    "ranking loss": "test_ranking_loss",
+    "micro-F1": "test_micro_f1",
+    "MSE": "test_mse",
+    "MAE": "test_mae",
+    "mean deviance": "test_deviance",
+}
 #: Room at both ends of a logarithmic axis, as a factor.
 AXIS_MARGIN = 1.25
 
@@ -20,19 +28,32 @@ AXIS_MARGIN = 1.25
 Points = tuple[np.ndarray, np.ndarray]
 
 
-def _accuracy(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
+def _accuracy(name: str, paths: Sequence[Solutions], traced: Solutions, members: str, metric: str) -> figure:
     """Draw how good the solutions are against how sparse; where all weights are zero the metric says nothing,
     and would stretch its axis."""
-    tested = any(np.isfinite(path.column("test_metric")).any() for path in paths)
-    part, points = "test" if tested else "train", []
+    points = []
     for path in paths:
         some = np.where(path.column("nnz") > 0, 1.0, np.nan)
-        points.append((some * path.row_share(), some * path.column(f"{part}_metric")))
-    label = f"{paths[0].traces[0].result['metric_name']}  ·  on the {part} part"
-    return _curves(name, paths, "non-zero rows of W (%)", label, points)
+        points.append((some * path.row_share(), some * path.column(metric)))
+    title = next(title for title, field in metrics(paths).items() if field == metric)
+    part = "train" if metric == "train_metric" else "test"
+    return _curves(name, paths, "non-zero rows of W (%)", f"{title}  ·  on the {part} part", points)
 
 
-def _non_zeros(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
+def metrics(paths: Sequence[Solutions]) -> dict[str, str]:
+    """Return the measures of predictions that are known on the test part, by title; without a test part the
+    metric of the loss on the training part alone."""
+    title = paths[0].traces[0].result["metric_name"]
+    titles = {title: "test_metric", **MEASURE_FIELDS}
+    known = {
+        name: field
+        for name, field in titles.items()
+        if any(np.isfinite(path.column(field)).any() for path in paths)
+    }
+    return known or {title: "train_metric"}
+
+
+def _non_zeros(name: str, paths: Sequence[Solutions], traced: Solutions, members: str, metric: str) -> figure:
     """Draw the non-zeros, which are degrees of freedom where the penalty is l1."""
     points = [(path.lams, path.column("nnz")) for path in paths]
     label = "non-zero weights"
@@ -41,12 +62,12 @@ def _non_zeros(name: str, paths: Sequence[Solutions], traced: Solutions, members
     return _curves(name, paths, ui.LAM_AXIS, label, points)
 
 
-def _seconds(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
+def _seconds(name: str, paths: Sequence[Solutions], traced: Solutions, members: str, metric: str) -> figure:
     points = [(path.lams, positive(path.column("cpu_seconds"))) for path in paths]
     return _curves(name, paths, ui.LAM_AXIS, "CPU time (s)", points, log_y=True)
 
 
-def _members(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
+def _members(name: str, paths: Sequence[Solutions], traced: Solutions, members: str, metric: str) -> figure:
     """Draw the sizes of working sets, and faintly what they come to: the non-zeros."""
     sizes, least = (
         [(path.lams, positive(path.column(field))) for path in paths] for field in (members, "nnz")
@@ -55,9 +76,9 @@ def _members(name: str, paths: Sequence[Solutions], traced: Solutions, members: 
     return _curves(name, paths, ui.LAM_AXIS, f"working set  ·  {when}", sizes, least, log_y=True)
 
 
-#: Draws each plot, by the name of saved pictures: its name, the paths, that whose weights are drawn, and the
-#: field of the sizes of the working sets that are.
-PATH_PLOTS: dict[str, Callable[[str, Sequence[Solutions], Solutions, str], figure]] = {
+#: Draws each plot, by the name of saved pictures: its name, the paths, that whose weights are drawn, the
+#: field of the sizes of the working sets that are, and that of the measure of predictions.
+PATH_PLOTS: dict[str, Callable[[str, Sequence[Solutions], Solutions, str, str], figure]] = {
     "path-accuracy": _accuracy,
     "path-nnz": _non_zeros,
     "path-seconds": _seconds,

@@ -20,7 +20,7 @@ from solverscope.app.views import Path
 from solverscope.app.views.path import path_elements
 from solverscope.app.views.path.lam_path import ALL_PLOTS, grouped, table
 from solverscope.app.views.path.path_elements import NAME_ROOM, NAMED, TRACED
-from solverscope.app.views.path.path_plots import PATH_PLOTS
+from solverscope.app.views.path.path_plots import PATH_PLOTS, metrics
 from solverscope.app.views.path.solutions import BriefSolution, RowSizes, keep_largest
 from solverscope.app.views.sweep.sweep_figures import Chosen
 from solverscope.solvers import Names, Trace
@@ -63,7 +63,8 @@ def path():
 
 def figures(*paths):
     """All plots but that of the choice, with the weights of the first path."""
-    found = {name: plot(name, paths, paths[0], "members_half") for name, plot in PATH_PLOTS.items()}
+    metric = next(iter(metrics(paths).values()))
+    found = {name: plot(name, paths, paths[0], "members_half", metric) for name, plot in PATH_PLOTS.items()}
     found["path-weights"] = path_elements.drawn("path-weights", paths, paths[0], ()).state
     return [found[name] for name in ALL_PLOTS if name in found]
 
@@ -191,6 +192,19 @@ def test_the_plots_show_what_the_results_say(path):
     tools = [tool for one in (accuracy, rows, nnz, seconds, members) for tool in one.toolbar.tools]
     saved = [tool.filename for tool in tools if isinstance(tool, SaveTool)]
     assert saved == [name for name in ALL_PLOTS if name != "path-choice"]
+
+
+def test_another_measure_of_predictions_can_be_drawn(path):
+    assert not Path(path)._metric.visible, "there is but one"
+    for trace, error in zip(path, (3.0, 2.0, 1.0), strict=True):
+        trace.result |= {"metric_name": "R²", "test_mse": error}
+    view = Path(path)
+    (menu,) = (menu for menu in pn.panel(view).select(Menu) if menu.label == "Measure")
+    assert menu.options == {"R²": "test_metric", "MSE": "test_mse"}
+    menu.value = "test_mse"
+    drawn = view.panes["path-accuracy"].object
+    np.testing.assert_allclose(curves(drawn, "Line")[0]["y"], [np.nan, 2.0, 1.0])
+    assert drawn.yaxis[0].axis_label == "MSE\non the test part"
 
 
 def test_without_a_test_part_the_training_part_is_drawn(path):

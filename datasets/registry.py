@@ -98,6 +98,11 @@ def describe(id: str) -> DataSetInfo:
         if len(paths) != len(entry.paths) or not all(paths):
             raise DataError(f"{id!r} names no file: write {scheme}:{','.join(entry.paths)}.")
         return replace(entry, id=id, name=Path(paths[0]).name, source=paths[0], paths=paths)
+    if Path(id).suffix:  # whether the file is there is not for everybody who may write an id
+        formats = " or ".join(
+            f"{scheme}:{id}" for scheme, entry in OWN_FILES.items() if len(entry.paths) == 1
+        )
+        raise DataError(f"There is no data set {id!r}: for a file of your own name its format, {formats}.")
     own = ", ".join(f"{scheme}:{','.join(entry.paths)}" for scheme, entry in OWN_FILES.items())
     raise DataError(
         f"There is no data set {id!r}: choose one of {', '.join(DATASETS)}, or your own file as {own}."

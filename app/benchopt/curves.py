@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from solverscope.app import ui
+from solverscope.app.benchopt.lasso import groups, in_our_units
 from solverscope.app.ui import run_styles
 from solverscope.app.ui.menu import Menu
 from solverscope.app.views.base.bands import families
@@ -19,7 +20,8 @@ DASH_TEXTS = {"solid": "━━", "dashed": "╍╍", "dotdash": "━·", "dotted
 class BenchoptCurves(Convergence):
     """Curves that :func:`solverscope.app.benchopt.results.read` returned, of one problem at a time.
 
-    A problem is a data set and an objective. All repetitions of a solver are a median with a band.
+    A problem is a data set and an objective. All repetitions of a solver are a median with a band. Runs of
+    ours on the same problem are drawn next to them, see :func:`.lasso.in_our_units`.
     """
 
     id = "benchopt"
@@ -31,6 +33,7 @@ class BenchoptCurves(Convergence):
 
     def __init__(self, traces: Sequence[Trace] = (), **params: object) -> None:
         self._problems: dict[str, list[Trace]] = {}
+        self._own: list[Trace] = []
         super().__init__((), **({"x": "wall_seconds"} | params))
         self.open(traces)
 
@@ -44,10 +47,7 @@ class BenchoptCurves(Convergence):
 
     def open(self, traces: Sequence[Trace]) -> None:
         """Replace the curves by these, and draw those of the first problem."""
-        self._problems = {}
-        for trace in traces:
-            about = trace.info.problem
-            self._problems.setdefault(f"{about['dataset']} · {about['loss']}", []).append(trace)
+        self._problems = groups(traces)
         for alike in self._problems.values():
             styles: dict[str, int] = {}
             for trace in alike:
@@ -56,16 +56,29 @@ class BenchoptCurves(Convergence):
         self.problem.param.update(options=names, value=names[0] if names else None)
         self._choose(self.problem.value)
 
+    def put_beside(self, runs: Sequence[Trace]) -> None:
+        """Draw those runs of ours that have begun next to the curves of their problem, and what is new of
+        them."""
+        begun = [run for run in runs if len(run)]
+        if begun != self._own:
+            self._own = begun
+            self._choose(self.problem.value)
+        else:
+            self.update()
+
     def _choose(self, problem: str | None) -> None:
         alike = self._problems.get(problem, [])
+        place = 1 + max((run_styles.style_of(run).number for run in self._own), default=-1)
+        if own := {run: made for run in self._own if (made := in_our_units(alike, run, place))}:
+            alike = [*own, *next(iter(own.values()))]
         if alike != self.traces:
             self.show(alike)
         times = {runs[0]: len(runs) for _, runs in families(alike)}
-        first = {trace.info.solver: trace for trace in reversed(alike)}
+        first = {trace.info.label if trace in own else trace.info.solver: trace for trace in reversed(alike)}
         legend = []
-        for trace in reversed(first.values()):
+        for name, trace in reversed(first.items()):
             color, dash = run_styles.color_and_dash(trace)
             n = times.get(trace)
-            words = f"{escape(trace.info.solver)}{f', median of {n}' if n else ''}"
+            words = f"{escape(name)}{f', median of {n}' if n else ''}"
             legend.append((DASH_TEXTS[dash], color, words))
         self.legend.object = ui.mark_legend(legend)

@@ -38,7 +38,8 @@ NUMBER_COLUMNS = {
     "seconds": ("time",),
     "value": ("objective_value",),
     "violation": ("objective_violation",),
-    "nnz": ("objective_nnz",),
+    "nnz": ("objective_nnz", "objective_support_size"),
+    "dual_gap": ("objective_duality_gap",),
 }
 REQUIRED = (*TEXT_COLUMNS, "at", "seconds", "value")
 
@@ -161,6 +162,7 @@ def _trace(
         "objective": columns["value"][rows],
         "nnz": np.where(counted, nnz, FIELDS["nnz"].unknown).astype(np.int64),
         "violation": columns["violation"][rows],
+        "dual_gap": columns["dual_gap"][rows],
     }
     problem = {"dataset": data, "loss": objective, "key": f"benchopt: {data}, {objective}"}
     label = f"{solver} ({repetition + 1})" if several else solver

@@ -38,6 +38,7 @@ from . import printing, signals, streams
 from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
 from .options import (
     CHOOSE_OPTION,
+    FOLDS_OPTION,
     JSON_OPTION,
     LOSSES_OPTION,
     OUT_OPTION,
@@ -173,6 +174,7 @@ def path(
         True, "--iterates/--no-iterates", help="Whether records of iterates are wanted."
     ),
     choose: str | None = CHOOSE_OPTION,
+    folds: str | None = FOLDS_OPTION,
     out: str | None = OUT_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
     **given: Any,
@@ -183,7 +185,7 @@ def path(
     from . import path as paths
 
     plugins.load_all(plugin)
-    chosen, _ = checked(choose)
+    chosen, parts = checked(choose, folds)
     if f_star not in (None, "auto"):
         raise ValueError(f"--f-star {f_star} is not possible: every λ has its own, write --f-star auto")
     experiments = [
@@ -192,9 +194,8 @@ def path(
     ]
     ends = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
     values = arguments.lam_values(lams, n_lams, ends)
-    execute = partial(
-        paths.execute, experiments, lams=values, iterates=iterates, choose=bool(chosen), out=_out(out)
-    )
+    how = {"lams": values, "iterates": iterates, "choose": bool(chosen), "folds": parts, "out": _out(out)}
+    execute = partial(paths.execute, experiments, **how)
     return _do(execute, as_json, partial(printing.show_results, PATH_TABLE))
 
 
@@ -245,9 +246,7 @@ def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) 
 def sweep(
     spec: str = argument("SPEC", "A .toml or .json file: data, λ, solvers, seeds, limits."),
     choose: str | None = CHOOSE_OPTION,
-    folds: str | None = option(
-        "--folds", "K", "With --choose: hold out each of K parts of the training part in turn."
-    ),
+    folds: str | None = FOLDS_OPTION,
     out: str | None = option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here."),
     **common: Any,
 ) -> int:
@@ -309,9 +308,9 @@ def runs(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
 
 @history.command("import")
 def import_(
-    file: list[str] = argument("FILE...", "What `run --out` wrote."),
+    file: list[str] = argument("FILE...", "What `run --out` or benchopt wrote."),
 ) -> int:
-    """Put runs of .jsonl or .npz files among those that are kept: a page can then show them."""
+    """Put runs of .jsonl, .npz or .parquet files among those that are kept: a page can then show them."""
     from . import runs
 
     for id in runs.add(file):

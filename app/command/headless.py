@@ -9,6 +9,7 @@ from typing import Any
 
 from solverscope import datasets, solvers
 from solverscope.solvers.runs.endings import BROKEN, describe_bound
+from solverscope.solvers.runs.lam_path import held_out_measures
 from solverscope.solvers.traces.trace import iterate_line, plain, run_line, save
 
 from ..runs.reference import MAX_REFERENCE_SECONDS, Reference, distrust, reference
@@ -177,6 +178,7 @@ def execute(
                         if run.origin is not None:
                             progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
                         executor.follow(run)
+                        run.trace.result |= held_out_measures(run)
                         emit(run.trace.result)
                         if crew is not None:
                             progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")

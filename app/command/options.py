@@ -103,6 +103,7 @@ LOSSES_OPTION = option_of(LOSS, f"{LOSS.help} Repeat it for several.", repeated=
 PENALTIES_OPTION = option_of(PENALTY, f"{PENALTY.help} Repeat it for several.", repeated=True)
 OUT_OPTION = option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
 CHOOSE_OPTION = option("--choose", "lam", "Name the λ with the best metric on held-out data.")
+FOLDS_OPTION = option("--folds", "K", "With --choose: hold out each of K parts of the training part in turn.")
 
 
 def cluster(

@@ -7,24 +7,34 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from solverscope import solvers
+from solverscope import datasets, solvers
 from solverscope.solvers.compute.atomic_files import replacing
 from solverscope.solvers.runs.lam_path import measured, path_runs
 from solverscope.solvers.traces.records import for_spreadsheet
 from solverscope.solvers.traces.trace import plain
 
 from ..settings.experiment import Experiment
-from ..sweep.lam_selection import choices
+from ..sweep.lam_selection import by_parts, check_parts, choices, lams_of_part
 from .exit_status import INTERRUPTED
 from .headless import Emit, Interrupts, RunExecutor, load, problems, sentence
 from .progress_bar import ProgressBar
 
 #: Takes a record, and with a result the weights.
 Keep = Callable[[dict[str, Any], np.ndarray | None], None]
+
+
+class PathTask(NamedTuple):
+    """An experiment with its problem, the λ at which it is solved, and those that stand for them in a choice
+    of λ."""
+
+    experiment: Experiment
+    problem: solvers.Problem
+    lams: list[float]
+    places: list[float]
 
 
 def execute(
@@ -35,6 +45,7 @@ def execute(
     lams: Callable[[solvers.Problem], list[float]] = solvers.log_spaced,
     iterates: bool = True,
     choose: bool = False,
+    folds: int = 0,
     out: Path | None = None,
 ) -> int:
     """Follow the path of every solver on every objective; returns the exit status.
@@ -43,14 +54,23 @@ def execute(
     come the records of a run of that problem: ``problem``, ``reference`` if f* is wanted, ``run``,
     ``iterate`` where ``iterates`` are wanted, and ``result`` with the fields of
     :func:`solverscope.solvers.runs.lam_path.measured`; with ``choose``, at the end, ``choice``: the λ that
-    does best on the test part. ``out`` gets the same records (``.jsonl``), or one row a λ (``.csv``;
-    ``.npz``, with the weights). Raises ValueError for bad input, before anything is computed or printed.
+    does best on the test part. With ``folds`` it does best on average over so many parts of the training
+    part, each held out in turn: its paths have no records. ``out`` gets the same records (``.jsonl``), or one
+    row a λ (``.csv``; ``.npz``, with the weights). Raises ValueError for bad input, before anything is
+    computed or printed.
     """
+    parts = [list(by_parts(one, folds)) for one in experiments] if folds else []
+    if folds:
+        recipe = experiments[0].problem
+        check_parts(recipe.data, datasets.describe(recipe.data).parse(recipe.options))
+        load([parts[0][0]], progress)  # data may have too few instances for so many parts
     made = problems(experiments, load(experiments, progress), progress)
-    if choose and not made[0].has_test:
-        raise ValueError("no λ can be chosen: these data have no test part, see the option split")
-    objectives = [(*one, lams(one[1])) for one in zip(experiments, made, strict=True)]
-    limits, measures = experiments[0].limits, list[dict[str, Any]]()
+    if choose and not folds and not made[0].has_test:
+        raise ValueError("no λ can be chosen: these data have no test part, see --folds, or the option split")
+    objectives = []
+    for experiment, problem in zip(experiments, made, strict=True):
+        values = lams(problem)
+        objectives.append(PathTask(experiment, problem, values, values))
     # a second Ctrl-C ends a run at once, but not the writing of its file
     with Interrupts().listening(), _file(out) as keep:
 
@@ -59,28 +79,61 @@ def execute(
                 emit(record)
                 keep(record, w)
 
-        executor = RunExecutor(tell, progress)
-
-        def stopping(problem: solvers.Problem) -> solvers.Stopping:
-            progress.say(sentence(problem))
-            tell(problem.describe())
-            known = executor.reference(limits, problem)
-            return limits.stopping(None if known is None else known.f_star)
-
-        with executor.listening():
-            for experiment, problem, values in objectives:
-                for entrant in experiment.entrants:
-                    how = {"label": entrant.label, "stopping": stopping, "gate": executor}
-                    for run in path_runs(problem, entrant.make(), values, **how):
-                        executor.follow(run)
-                        found = run.trace.result | measured(run)
-                        tell(found, run.trace.w)
-                        data = {name: run.trace.info.problem[name] for name in ("dataset", "options")}
-                        measures.append(found | data | {"solver": run.solver.id, "lam_ratio": None})
-                        executor.conclude(run)
-        for choice in choices(measures) if choose and executor.status != INTERRUPTED else ():
+        status, measures = _follow(objectives, tell, progress)
+        measures = [] if folds else measures
+        for k, held_out in enumerate(zip(*parts, strict=True), 1):
+            if status == INTERRUPTED:
+                break
+            progress.say(f"part {k} of {folds} held out")
+            ended, found = _follow(_of_part(objectives, held_out, progress), None, progress)
+            status = max(status, ended)
+            measures += found
+        for choice in choices(measures) if choose and status != INTERRUPTED else ():
             tell(choice)
-        return executor.status
+        return status
+
+
+def _of_part(
+    objectives: Sequence[PathTask], held_out: Sequence[Experiment], progress: ProgressBar
+) -> list[PathTask]:
+    """Return the objectives on the data without the part that the experiments hold out."""
+    made = problems(held_out, load(held_out, progress), progress)
+    return [
+        PathTask(experiment, problem, lams_of_part(whole.lams, whole.problem, problem), whole.lams)
+        for whole, experiment, problem in zip(objectives, held_out, made, strict=True)
+    ]
+
+
+def _follow(
+    objectives: Sequence[PathTask], tell: Callable[..., None] | None, progress: ProgressBar
+) -> tuple[int, list[dict[str, Any]]]:
+    """Follow all paths, and ``tell`` their records; return the exit status, and the results as
+    :func:`.lam_selection.choices` takes them."""
+    emit = tell or (lambda record, w=None: None)
+    executor, measures = RunExecutor(emit, progress), list[dict[str, Any]]()
+    limits = objectives[0].experiment.limits
+
+    def stopping(problem: solvers.Problem) -> solvers.Stopping:
+        if tell is not None:
+            progress.say(sentence(problem))
+        emit(problem.describe())
+        known = executor.reference(limits, problem)
+        return limits.stopping(None if known is None else known.f_star)
+
+    with executor.listening():
+        for experiment, problem, lams, places in objectives:
+            for entrant in experiment.entrants:
+                how = {"label": entrant.label, "stopping": stopping, "gate": executor}
+                runs = path_runs(problem, entrant.make(), lams, **how)
+                for run, lam in zip(runs, places, strict=True):
+                    executor.follow(run)
+                    found = run.trace.result | measured(run)
+                    emit(found, run.trace.w)
+                    about = {"dataset": problem.describe()["dataset"], "options": experiment.problem.options}
+                    place = {"solver": run.solver.id, "lam": lam, "lam_ratio": None}
+                    measures.append(found | about | place)
+                    executor.conclude(run)
+    return executor.status, measures
 
 
 @contextmanager

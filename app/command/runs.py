@@ -11,7 +11,7 @@ from typing import Any
 
 from solverscope.solvers.compute.atomic_files import NotWritten
 from solverscope.solvers.traces.reading import read
-from solverscope.solvers.traces.trace import plain, save
+from solverscope.solvers.traces.trace import Trace, plain, save
 
 from ..runs.archive import PERSISTENT_LIMITS, Archive, ArchivedRun, NewerVersionError, default_path, explain
 from ..runs.compare import options
@@ -19,6 +19,8 @@ from ..runs.formats import as_bytes
 
 #: What `export` writes on standard output.
 STDOUT_FORMATS = ("jsonl", "csv")
+#: How files of benchopt end.
+BENCHOPT_SUFFIX = ".parquet"
 
 
 @contextmanager
@@ -59,10 +61,31 @@ def _entry(kept: ArchivedRun) -> dict[str, Any]:
 
 def add(paths: Sequence[str]) -> list[int]:
     """Enter the runs of files; returns their numbers. Raises ValueError, one sentence, before any is entered
-    if one cannot be read."""
-    found = [(trace, Path(path).stat().st_mtime) for path in paths for trace in read(path)]
+    if one cannot be read.
+
+    Curves of benchopt are entered in our units if a run that is kept is on their problem, else in theirs.
+    """
     with opened() as archive:
+        found = []
+        for path in map(Path, paths):
+            traces = _curves(archive, path) if path.suffix == BENCHOPT_SUFFIX else read(path)
+            found += [(trace, path.stat().st_mtime) for trace in traces]
         return [archive.enter(trace, started=written) for trace, written in found]
+
+
+def _curves(archive: Archive, path: Path) -> list[Trace]:
+    from ..benchopt import lasso, results
+
+    lassos = [
+        archive.trace(kept.id)
+        for kept in archive.runs()
+        if (about := kept.about.get("problem", {})).get("loss") == "squared" and about.get("penalty") == "l1"
+    ]
+    found = []
+    for curves in lasso.groups(results.read(path)).values():
+        scaled = (lasso.in_our_units(curves, run) for run in lassos)
+        found += next(filter(None, scaled), curves)
+    return found
 
 
 def export(id: int, out: Path | None, form: str) -> str:

@@ -22,6 +22,16 @@ class TableColumn(NamedTuple):
     seconds: bool = False
 
 
+#: Measures of predictions on the test part, each for a kind of targets; a table shows those that are known.
+TABLE_MEASURES = (
+    "test_metric",
+    "test_ranking_loss",
+    "test_micro_f1",
+    "test_mse",
+    "test_mae",
+    "test_deviance",
+)
+
 #: The columns of a table by their names, in order.
 TableColumns = Mapping[str, TableColumn]
 
@@ -118,20 +128,19 @@ HISTORY_TABLE = table(
 #: What ``solverscope run`` prints.
 RUN_TABLE = table(
     *("label", "status", "objective", "gap", "dual_gap", "violation", "nnz", "iterations", "passes"),
-    *("cpu_seconds", "test_metric"),
+    *("cpu_seconds", *TABLE_MEASURES),
 )
 #: What ``solverscope run --repeat`` prints.
 REPEATED_TABLE = {"label": RUN_TABLE["label"], **table("runs"), **RUN_TABLE}
 #: What ``solverscope path`` prints.
 PATH_TABLE = table(
     *("label", "status", "lam", "objective", "gap", "violation", "nnz", "nnz_rows", "cpu_seconds"),
-    *("train_metric", "test_metric", "test_ranking_loss", "test_micro_f1"),
-    *("test_mse", "test_mae", "test_deviance"),
+    *("train_metric", *TABLE_MEASURES),
 )
 #: What ``solverscope sweep`` prints of cells, and of the λ that it has chosen.
 SWEEP_TABLE = table(
     *("data", "seed", "lam", "label", "status", "objective", "gap", "nnz", "iterations", "cpu_seconds"),
-    "test_metric",
+    *TABLE_MEASURES,
 )
 CHOICE_TABLE = table(
     *("data", "loss", "penalty", "label", "settings", "lam", "lam_ratio", "metric_name", "metric"),

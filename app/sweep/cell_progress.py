@@ -11,6 +11,7 @@ from solverscope.app.runs.packing import unpack_rows
 from solverscope.app.settings import wording
 from solverscope.app.settings.experiment import Experiment
 from solverscope.solvers import RunInfo, Trace
+from solverscope.solvers.runs.lam_path import TEST_MEASURES
 from solverscope.solvers.traces import records
 from solverscope.solvers.traces.records import (
     COUNT,
@@ -30,6 +31,7 @@ FINAL_CELL_STATES = ("finished", *RERUN_STATES)
 CELL_RESULT_FIELDS = (
     *("objective", "violation", "dual_gap", "nnz", "nnz_rows", "iterations", "passes", "cpu_seconds"),
     *("wall_seconds", "setup_seconds", "compile_seconds", "train_metric", "test_metric", "metric_name"),
+    *TEST_MEASURES,
 )
 #: What a record of a cell takes from the problem of its run.
 CELL_PROBLEM_FIELDS = ("n_samples", "n_features", "n_outputs", "n_params", "lam_max", "key")
@@ -39,10 +41,13 @@ RECORD = {
     **{"options": TABLE, "seed": COUNT, "loss": TEXT_OR_NULL, "params": TABLE, "message": TEXT},
     **dict.fromkeys(("lam", "lam_ratio", "f_star"), NUMBER_OR_NULL),
     **{name: records.RESULT_KINDS.get(name, TEXT_OR_NULL) for name in CELL_RESULT_FIELDS},
+    **dict.fromkeys(TEST_MEASURES, NUMBER_OR_NULL),
     "problem": records.record_of(
         {**dict.fromkeys(CELL_PROBLEM_FIELDS, COUNT_OR_NULL), "lam_max": NUMBER_OR_NULL, "key": TEXT_OR_NULL}
     ),
 }
+#: Those that every record has; older ones lack some measures.
+REQUIRED_CELL_FIELDS = tuple(name for name in RECORD if name not in TEST_MEASURES)
 
 
 class CellProgress:

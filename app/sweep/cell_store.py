@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from solverscope.app.files.process_lock import try_lock
 from solverscope.app.settings.experiment import Experiment
-from solverscope.app.sweep.cell_progress import RECORD, RERUN_STATES
+from solverscope.app.sweep.cell_progress import RECORD, REQUIRED_CELL_FIELDS, RERUN_STATES
 from solverscope.solvers import Trace
 from solverscope.solvers.compute.atomic_files import NotWritten, replacing, why_not_written
 from solverscope.solvers.traces.reading import read
@@ -79,7 +79,7 @@ class Store:
             if not line.endswith(b"\n"):  # cut off by the end of its process: that cell runs again
                 break
             try:
-                record = checked(json.loads(line), RECORD, tuple(RECORD))
+                record = checked(json.loads(line), RECORD, REQUIRED_CELL_FIELDS)
             except (ValueError, RecursionError) as error:
                 what = str(error) if isinstance(error, InvalidRecord) else "is not JSON"
                 raise ValueError(

@@ -20,7 +20,7 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Recipe
 from solverscope.app.sweep import watchdog
 from solverscope.app.sweep.cell_reporter import CellReporter
-from solverscope.solvers.runs.lam_path import check_takes_lam
+from solverscope.solvers.runs.lam_path import check_takes_lam, held_out_measures
 from solverscope.solvers.traces.trace import plain
 
 #: Data and problems of this process, the least recently used dropped where they take too much memory.
@@ -98,7 +98,9 @@ def execute(
     if turn is not None:
         run.stopping = replace(run.stopping, max_seconds=turn.limit(run.stopping.max_seconds))
     reporter.follow(run.trace)
-    return watchdog.execute(run, reporter.heartbeat)
+    trace = watchdog.execute(run, reporter.heartbeat)
+    trace.result |= held_out_measures(run)
+    return trace
 
 
 def problem_of(recipe: Recipe) -> solvers.Problem:

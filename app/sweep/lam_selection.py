@@ -14,6 +14,7 @@ import numpy as np
 from solverscope.app.settings.arguments import number
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Recipe
+from solverscope.solvers import Problem
 
 #: What can be chosen.
 SELECTABLE = ("lam",)
@@ -46,6 +47,22 @@ def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
     for k in range(1, folds + 1):
         options = {**problem.options, "cv": f"{k}/{folds}"}
         yield replace(experiment, problem=replace(problem, options=options))
+
+
+def check_parts(id: str, options: Mapping[str, Any]) -> None:
+    """Raise ValueError, one sentence, if data with these options have no parts to hold out.
+
+    Raise it too if the options hold out a part already.
+    """
+    if options.get("cv", "") is not None:
+        raise ValueError(f"folds hold out parts of {id}: leave {'cv' if 'cv' in options else 'folds'} out")
+
+
+def lams_of_part(lams: Sequence[float], whole: Problem, part: Problem) -> list[float]:
+    """Return the λ that weigh as much on a part of the instances as ``lams`` on the whole: in proportion if
+    the loss is a sum over instances."""
+    share = 1.0 if whole.average else part.loss.n_instances / whole.loss.n_instances
+    return [lam * share for lam in lams]
 
 
 def pooled(recipe: Recipe) -> Recipe:

@@ -19,7 +19,7 @@ from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
 from solverscope.app.settings.setting import NumberCodec, Setting
 from solverscope.app.settings.settings_table import F_STAR, GAP, LAM, PENALTY_FACTORS, SEED, of_part
 from solverscope.app.settings.wording import of_pair
-from solverscope.app.sweep.lam_selection import by_parts, checked
+from solverscope.app.sweep.lam_selection import by_parts, check_parts, checked
 from solverscope.datasets.entry import weighs
 from solverscope.datasets.kinds import DEFAULT_LOSSES
 from solverscope.solvers.registry import lookup, make
@@ -303,8 +303,8 @@ def _data(
             raise ValueError(f'data = {one!r} names no data set: write "ID" or {{id = "ID", name = value}}')
         entry = describe(id)
         values = entry.parse(options)
-        if folds and values.get("cv", "") is not None:
-            raise ValueError(f"folds hold out parts of {id}: leave {'cv' if 'cv' in values else 'folds'} out")
+        if folds:
+            check_parts(id, values)
         yield entry, {name: values[name] for name in options}
 
 

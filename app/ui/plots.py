@@ -47,20 +47,22 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
     """Make an empty figure in the page's style. ``name`` is the file name of a saved picture, and ``height``
     its minimal height in pixels without a frame. ``more`` are options of Bokeh's, which take precedence."""
     usual = {
+        **shape(height),
         "x_range": DataRange1d(range_padding=0.02),
-        "styles": least(height),
-        "sizing_mode": "stretch_both",
-        "min_width": 200,
         "y_axis_type": "log" if log_y else "linear",
         "tools": "xpan,xwheel_zoom,box_zoom,reset",
         "active_drag": "box_zoom",
         "active_scroll": None,
-        "toolbar_location": "right",
     }
     fig = styled(figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more)), name)
-    fig.js_on_change("tags", CustomJS(args={"plot": fig}, code=asset("ranges.js") + "showAllOf(plot)"))
     step_ticks(fig.xaxis[0], whole=x_label.startswith("iteration"))
     return fig
+
+
+def shape(height: int) -> dict[str, Any]:
+    """Return the properties by which a figure takes the room that there is, at least ``height`` pixels."""
+    room = {"styles": least(height), "sizing_mode": "stretch_both", "min_width": 200}
+    return room | {"toolbar_location": "right"}
 
 
 def show_all(fig: figure) -> None:
@@ -80,6 +82,7 @@ def styled(fig: figure, name: str) -> figure:
     """Apply the page's style to a figure and return it; ``name`` is its name and the file name of its
     pictures."""
     fig.name = name
+    fig.js_on_change("tags", CustomJS(args={"plot": fig}, code=asset("ranges.js") + "showAllOf(plot)"))
     # what the page adds to each plot that is drawn, plots.js; nothing in a notebook
     extras = f'<plot-extras data-figure="{fig.id}"></plot-extras>'
     fig.elements = [HTML(html=extras, style={"display": "contents"})]

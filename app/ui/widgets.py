@@ -80,6 +80,11 @@ def pane(fig: figure | None = None) -> pn.pane.Bokeh:
     return pn.pane.Bokeh(fig, sizing_mode="stretch_both", margin=0)
 
 
+def holoviews_pane() -> pn.pane.HoloViews:
+    """Return a place for a plot of HoloViews, which takes all the room that the frame gives it."""
+    return pn.pane.HoloViews(sizing_mode="stretch_both", margin=0, linked_axes=False)
+
+
 def visibility_css(shown: bool) -> dict[str, str]:
     """Return the styles that show a part, or hide it and keep its place, so that no layout is computed.
     Opacity hides panes of HTML, which are always visible; visibility keeps the focus away from them."""

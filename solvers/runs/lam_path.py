@@ -185,7 +185,13 @@ def measured(run: Run) -> dict[str, Any]:
     if trace.status in ("stopped", "failed") or trace.w is None:
         return found
     found["gap"] = _gap(run)
-    if problem.has_test:
+    return plain(found | held_out_measures(run))
+
+
+def held_out_measures(run: Run) -> dict[str, float]:
+    """Return those of :data:`TEST_MEASURES` that the test part has, at the end of a run."""
+    problem, trace, found = run.problem, run.trace, dict[str, float]()
+    if problem.has_test and trace.w is not None and trace.status not in ("stopped", "failed"):
         loss, scores = problem.test_scores(trace.w)
         if loss.numeric:
             predicted, weights = loss.predict(scores), loss.metric_weights

@@ -89,6 +89,8 @@ class RunsPanel:
             return
         if self.file is not None:
             self.file.update()
+        if self.curves is not None:
+            self.curves.put_beside([run.trace for run in self._session.runs if run.trace is not None])
         waiting, self._waiting = self._waiting, []
         for answer, then in waiting:
             self._take(answer, then)

@@ -299,7 +299,7 @@ class SweepPanel:
 
     def choices(self) -> list[Chosen]:
         """Return which λ were chosen."""
-        return [] if self.sweep is None else [_chosen(choice) for choice in self.sweep.choices()]
+        return [] if self.sweep is None else [chosen_of(choice) for choice in self.sweep.choices()]
 
 
 def _so_far(watched: CellProgress) -> dict[str, Any]:
@@ -339,7 +339,8 @@ def _outcome(watched: CellProgress, best: dict[str, float], gap: float) -> CellO
     )
 
 
-def _chosen(choice: Mapping[str, Any]) -> Chosen:
+def chosen_of(choice: Mapping[str, Any]) -> Chosen:
+    """Return the choice of a record, with its words."""
     recipe = Recipe(choice["dataset"], choice["options"], penalty=choice["penalty"])
     relative, data = choice["lam_ratio"] is not None, _data(recipe)
     place = "lam_ratio" if relative else "lam"

@@ -95,14 +95,15 @@ ELEMENTS: Mapping[type[bm.Glyph], Callable[[Get], hv.Element]] = {
 
 
 def drawing(
-    name: str, figures: Sequence[figure], tables: Sequence[ShownTable] = ()
+    name: str, shown: Sequence[figure | hv.Overlay], tables: Sequence[ShownTable] = ()
 ) -> hv.Overlay | hv.Table | hv.Layout:
-    """Return the contents of the figures and tables of the view with this name, as HoloViews' elements.
+    """Return the figures and tables that the view with this name shows, as HoloViews' elements; what it draws
+    with HoloViews is returned as it is.
 
     Raises ValueError, one sentence, if HoloViews cannot draw them.
     """
     try:
-        parts = [overlay(fig) for fig in figures]
+        parts = [overlay(one) if isinstance(one, figure) else one for one in shown]
     except NotDrawn as error:
         raise ValueError(f"the view {name} stays with Bokeh: HoloViews draws no {error} as it does") from None
     parts += [hv.Table([*map(tuple, one.rows)], list(one.heads), [], label=one.title) for one in tables]

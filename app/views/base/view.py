@@ -218,10 +218,19 @@ class View(Cell):
 
     def shown_figures(self) -> Iterator[tuple[View, figure]]:
         """Yield the shown figures, each with the view that draws it, this one or a part."""
-        panes = self._root.select(pn.pane.Bokeh)
-        found = {pane.object.id: (self, pane.object) for pane in panes if pane.object is not None}
+        yield from ((by, fig) for by, fig, _ in self._shown_plots())
+
+    def _shown_plots(self) -> Iterator[tuple[View, figure, hv.Overlay | None]]:
+        """Yield the shown figures as above, each with its element if HoloViews draws it."""
+        found = {}
+        for pane in self._root.select(lambda one: isinstance(one, pn.pane.Bokeh | pn.pane.HoloViews)):
+            plot = pane.object
+            if plot is not None:
+                element = plot.hmap.last if isinstance(pane, pn.pane.HoloViews) else None
+                fig = plot if element is None else plot.state
+                found[fig.id] = self, fig, element
         for part in self.parts:
-            found |= {drawn.id: (by, drawn) for by, drawn in part.shown_figures()}
+            found |= {fig.id: (by, fig, element) for by, fig, element in part._shown_plots()}
         yield from found.values()
 
     def tables(self) -> list[ShownTable]:
@@ -247,7 +256,8 @@ class View(Cell):
         self.update()
         if self._empty:
             raise ValueError(f"the view {self.id} has nothing to draw: {self.hint}")
-        return drawing(self.id, [fig for _, fig in self.shown_figures()], self.tables())
+        shown = [fig if element is None else element for _, fig, element in self._shown_plots()]
+        return drawing(self.id, shown, self.tables())
 
     def explain(self, name: str) -> Help | None:
         """Return the help on the figure with a name; return None if the view has none."""

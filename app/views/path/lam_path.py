@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import panel as pn
 from bokeh.plotting import figure
@@ -14,9 +15,13 @@ from solverscope.app.ui import run_styles
 from solverscope.app.ui.menu import Menu
 from solverscope.app.views.base.sorted_table import SortedTable
 from solverscope.app.views.base.view import View
-from solverscope.app.views.path.path_plots import PATH_PLOTS
+from solverscope.app.views.path.path_plots import MEASURE_FIELDS, PATH_PLOTS, metrics
 from solverscope.app.views.path.solutions import MEMBERS, Solutions, lam_of
+from solverscope.app.views.sweep.sweep_figures import Chosen
 from solverscope.solvers import Trace
+
+if TYPE_CHECKING:
+    from holoviews.plotting import Plot
 
 #: Columns of the table: heading, field of the result, significant digits.
 PATH_COLUMNS = (
@@ -26,17 +31,19 @@ PATH_COLUMNS = (
     ("rows", "nnz_rows", 7),
     ("train {metric_name}", "train_metric", 4),
     ("test {metric_name}", "test_metric", 4),
-    ("ranking loss", "test_ranking_loss", 4),
-    ("micro-F1", "test_micro_f1", 4),
-    ("MSE", "test_mse", 4),
-    ("MAE", "test_mae", 4),
-    ("mean deviance", "test_deviance", 4),
+    *((title, field, 4) for title, field in MEASURE_FIELDS.items()),
 )
 
 
+#: The plots that HoloViews draws.
+HOLOVIEWS_PLOTS = ("path-choice", "path-weights")
+#: All plots, in their order.
+ALL_PLOTS = ("path-accuracy", *HOLOVIEWS_PLOTS, "path-nnz", "path-seconds", "path-members")
+
+
 class Path(View):
-    """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, working
-    sets where a rule keeps some, a table.
+    """Results against λ: how good against how sparse, the choice of λ, weights of one solver, non-zeros, CPU
+    time, working sets where a rule keeps some, a table.
 
     Draws the runs that have ended, those of one solver on one objective as a path:
 
@@ -51,16 +58,21 @@ class Path(View):
     followed = False
 
     def build(self) -> None:
+        #: Which λ was chosen for each path, if any: drawn with the next runs that are shown.
+        self.choices: list[Chosen] = []
         #: Plots that are still to come from ``later``.
         self.drawing: set[str] = set()
         small = {"size": "small", "margin": (8, 4, 4, 4), "visible": False}
         self._which = Menu(label="Weights of", width=150, **small)
         self._when = Menu(label="Working set", options=MEMBERS, value="members_half", width=200, **small)
-        for menu in (self._which, self._when):
+        self._metric = Menu(label="Measure", width=130, **small)
+        for menu in (self._which, self._metric, self._when):
             menu.param.watch(lambda event: self.update(), "value")
-        self.panes = {name: ui.pane() for name in PATH_PLOTS}
+        self.panes = {
+            name: ui.holoviews_pane() if name in HOLOVIEWS_PLOTS else ui.pane() for name in ALL_PLOTS
+        }
         self.table = SortedTable()
-        self.controls = pn.FlexBox(self._which, self._when, align_items="center", margin=0)
+        self.controls = pn.FlexBox(self._which, self._metric, self._when, align_items="center", margin=0)
         self._head.append(self.controls)
         self._plots = ui.column(*self.panes.values(), kind="plots tall")
         self._body.extend([self._plots, self.table])
@@ -81,19 +93,23 @@ class Path(View):
             self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
         traced = paths[labels.index(self._which.value)]
         chooses = any(path.chooses for path in paths)
+        known = metrics(paths)
+        if known != self._metric.options:
+            value = self._metric.value if self._metric.value in known.values() else next(iter(known.values()))
+            self._metric.param.update(options=known, value=value, visible=len(known) > 1)
+        chosen = [one for one in self.choices if one.label in labels]
         self._when.visible = self.panes["path-members"].visible = chooses
-        ui.set_class(self._plots, "five", chooses)
-        when = self._when.value
-        mark = traced.label, when, [trace for path in paths for trace in path.traces]
-        for name in PATH_PLOTS:
-            wanted = chooses or name != "path-members"
-            if wanted and name not in self.drawing and not self._drawn.shows(name, *mark):
+        self.panes["path-choice"].visible = bool(chosen)
+        ui.set_class(self._plots, "five", chooses or bool(chosen))
+        when, metric = self._when.value, self._metric.value
+        mark = traced.label, when, metric, [trace for path in paths for trace in path.traces], chosen
+        for name, pane in self.panes.items():
+            if pane.visible and name not in self.drawing and not self._drawn.shows(name, *mark):
                 self.drawing.add(name)
-                self.later(
-                    partial(_plot, name, paths, traced, self._when.value), partial(self._show, name, mark)
-                )
+                work = partial(_plot, name, paths, traced, when, metric, chosen)
+                self.later(work, partial(self._show, name, mark))
 
-    def _show(self, name: str, mark: tuple[object, ...], plot: figure | None) -> None:
+    def _show(self, name: str, mark: tuple[object, ...], plot: figure | Plot | None) -> None:
         """Show a plot, and draw what has come in meanwhile; what failed counts as drawn."""
         self.drawing.discard(name)
         self._drawn.changed(name, *mark)
@@ -140,6 +156,16 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
 
 
 def _plot(
-    name: str, paths: Sequence[Solutions], traced: Solutions, members: str, pulse: Callable[[], None]
-) -> figure:
-    return PATH_PLOTS[name](name, paths, traced, members)
+    name: str,
+    paths: Sequence[Solutions],
+    traced: Solutions,
+    members: str,
+    metric: str,
+    chosen: Sequence[Chosen],
+    pulse: Callable[[], None],
+) -> figure | Plot:
+    if name in PATH_PLOTS:
+        return PATH_PLOTS[name](name, paths, traced, members, metric)
+    from solverscope.app.views.path import path_elements  # HoloViews takes long to import
+
+    return path_elements.drawn(name, paths, traced, chosen)

@@ -11,7 +11,7 @@ import pytest
 
 from solverscope import datasets, solvers
 from solverscope.app.command import headless
-from solverscope.app.settings.columns import PATH_TABLE
+from solverscope.app.settings.columns import PATH_TABLE, RUN_TABLE, SWEEP_TABLE
 from solverscope.app.views.path.lam_path import PATH_COLUMNS
 from solverscope.solvers.problems.metrics.multilabel import micro_f1, ranking_loss
 from solverscope.solvers.runs.lam_path import TEST_MEASURES
@@ -124,6 +124,9 @@ def test_values_of_lam_are_taken_as_given(lines):
             "--loss multiclass-logistic --loss multiclass-squared-hinge --solver sgd-l1 --penalty l1-l2",
             "sgd-l1",
         ),
+        ("--folds 3", "folds 3 choose nothing: give choose lam as well"),
+        ("--choose lam --folds 1", "give a whole number from 2 to 100"),
+        ("--choose lam --folds 3 --option cv=1/2", "folds hold out parts of digits: leave cv out"),
         ("--out a.xls", "must end in .jsonl, .csv, .npz"),
     ],
 )
@@ -164,8 +167,30 @@ def test_sets_of_labels_get_ranking_loss_and_micro_f1(command, tmp_path):
 
 def test_all_measures_on_the_test_part_are_columns_of_the_tables():
     page = [field for _, field, _ in PATH_COLUMNS]
-    for table in (PATH_TABLE, page):
+    for table in (PATH_TABLE, RUN_TABLE, SWEEP_TABLE, page):
         assert set(TEST_MEASURES) <= set(table)
+
+
+def test_a_run_has_the_measures_of_a_path(command, lines):
+    at = (
+        "synthetic-regression",
+        "--loss",
+        "squared",
+        "--penalty",
+        "l1",
+        "--solver",
+        "newton-cd",
+        "--tol",
+        "1e-4",
+    )
+    on_path = lines("path", *at, "--ratio-from", "0.1", "--ratio-to", "0.1", "--n-lams", "1")[-1]
+    alone = lines("run", *at, "--lam", str(on_path["lam"]))[-1]
+    assert 0.0 < alone["test_mse"] == pytest.approx(on_path["test_mse"])
+    assert alone["test_mae"] == pytest.approx(on_path["test_mae"])
+    assert "test_micro_f1" not in alone
+    said = command("run", *at, "--lam", str(on_path["lam"])).out
+    assert "MSE" in said
+    assert "MAE" in said
 
 
 def test_jsonl_file_holds_what_standard_output_had(command, tmp_path):
@@ -241,3 +266,46 @@ def test_the_lam_with_the_best_metric_on_the_test_part_is_named(command, lines):
     refused = command(*given, "--option", "split=none")
     assert refused.status == 2
     assert "no λ can be chosen: these data have no test part" in refused.err
+
+
+def test_folds_choose_the_lam_of_a_cross_validation_with_its_standard_error(command, lines):
+    lams, folds = (0.2, 0.05, 0.01, 0.001), 3
+    given = (
+        "path",
+        "breast-cancer",
+        "--solver",
+        "prox-qn",
+        "--tol",
+        "1e-6",
+        "--choose",
+        "lam",
+        "--no-iterates",
+    )
+    at = ("--lams", ",".join(map(str, lams)))
+    records = lines(*given, *at, "--folds", str(folds))
+    assert [record["type"] for record in records] == [*["problem", "run", "result"] * len(lams), "choice"]
+    metrics = np.empty((folds, len(lams)))
+    for k in range(folds):
+        problem = solvers.make_problem(datasets.load("breast-cancer", cv=f"{k + 1}/{folds}"), penalty="l1")
+        for j, trace in enumerate(
+            solvers.solve_path(problem, solvers.make_solver("prox-qn"), lams, tol=1e-6)
+        ):
+            metrics[k, j] = trace.result["test_metric"]
+    means, errors = metrics.mean(axis=0), metrics.std(axis=0, ddof=1) / np.sqrt(folds)
+    best = means.argmax()
+    rule = np.flatnonzero(means >= means[best] - errors[best])[0]
+    choice = records[-1]
+    assert (choice["lam"], choice["lam_1se"]) == (lams[best], lams[rule])
+    assert (choice["metric"], choice["standard_error"]) == pytest.approx((means[best], errors[best]))
+    assert (choice["held_out"], choice["runs"]) == ("3 parts", folds)
+    np.testing.assert_allclose([one[1] for one in choice["over"]], means)
+    n = problem.loss.n_instances / (1 - 1 / folds)
+    sums = ("--lams", ",".join(str(round(n) * lam) for lam in lams), "--sum")
+    summed = lines(*given, *sums, "--folds", str(folds))[-1]
+    assert summed["lam"] == pytest.approx(round(n) * choice["lam"]), (
+        "λ weighs as much on a part as on the whole"
+    )
+    assert summed["metric"] == pytest.approx(choice["metric"], abs=0.01)
+    table = command(*given, *at, "--folds", str(folds)).out
+    assert "s.e." in table
+    assert "λ, 1 s.e." in table

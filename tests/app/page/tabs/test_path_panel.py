@@ -8,6 +8,7 @@ from functools import partial
 from random import Random
 from types import SimpleNamespace
 
+import holoviews as hv
 import numpy as np
 import pytest
 from bokeh.models import Scatter
@@ -20,6 +21,7 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
 from solverscope.app.ui import run_styles
 from solverscope.app.views.path import lam_path
+from solverscope.app.views.path.path_plots import PATH_PLOTS
 from solverscope.solvers import Trace
 from tests.app.helpers import fake_page, glyphs
 
@@ -69,6 +71,42 @@ def test_every_chosen_solver_gets_a_path(session, panel, wait_until):
     assert results[0]["nnz_rows"] == 0 < results[4]["nnz_rows"]
     assert tab.said.object.startswith("digits, multiclass-squared-hinge: 10 solutions in ")
     assert all(pane.object is not None for pane in tab.view.panes.values())
+    assert [one.lam in {result["lam"] for result in results} for one in tab.view.choices] == [True, True]
+    assert "is chosen, accuracy" in tab.said.object
+    assert [one.lam_1se for one in tab.view.choices] == [None, None]
+
+
+def test_folds_choose_the_lam_of_the_command_line(session, wait_until, command):
+    wanted = Experiment(
+        Recipe("breast-cancer", loss="logistic", penalty="l1"), (Entrant("prox-qn", "prox-qn"),)
+    )
+    wanted = replace(wanted, limits=replace(PAGE_LIMITS, tol=1e-6))
+    whole = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1")
+    tab = PathPanel(fake_page(session, wanted, whole))
+    session.watchers.append(tab)
+    tab.count.value, tab.folds.value = 5, 3
+    tab.press()
+    finish(session, tab, wait_until)
+    (one,) = tab.view.choices
+    said = (
+        "path",
+        "breast-cancer",
+        "--solver",
+        "prox-qn",
+        "--n-lams",
+        "5",
+        "--tol",
+        "1e-6",
+        "--choose",
+        "lam",
+    )
+    (choice,) = command(*said, "--folds", "3", "--json").of_type("choice")
+    assert (one.lam, one.lam_1se) == (choice["lam"], choice["lam_1se"])
+    assert [entry[1:] for entry in one.over] == [(mean, error) for _, mean, _, error in choice["over"]]
+    assert len(tab.view.traces) == 5, "the runs on parts are not drawn"
+    drawn = tab.view.panes["path-choice"].object.state
+    (bars,) = [r.data_source.data for r in drawn.renderers if type(r.glyph).__name__ == "Segment"]
+    np.testing.assert_allclose((bars["y1"] - bars["y0"]) / 2, [error for _, _, error in one.over if error])
 
 
 def test_pressing_again_stops_at_once_and_keeps_what_is_solved(session, panel, wait_until):
@@ -233,9 +271,9 @@ class Arriving:
     progress = ""
 
     def __init__(self, base, setting, chosen, style):
-        self.label, self.found = chosen.label, []
+        self.label, self.found, self.chosen = chosen.label, [], []
 
-    def follow(self, worker, count, ratio):
+    def follow(self, worker, count, ratio, folds):
         while len(self.found) < count:
             self.arrive()
 
@@ -260,8 +298,12 @@ def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawing
         solvers_at_work.append(Arriving(*about))
         return solvers_at_work[-1]
 
+    computed = {}
+    weights = hv.renderer("bokeh").get_plot(hv.Curve([]))
+
     def counted(name, paths, *chosen):
-        return figure(name=f"{[len(path.traces) for path in paths]}")
+        computed[name] = f"{[len(path.traces) for path in paths]}"
+        return weights if name == "path-weights" else figure(name=computed[name])
 
     monkeypatch.setattr(path_panel, "Tracing", arriving)
     monkeypatch.setattr(lam_path, "_plot", counted)
@@ -297,7 +339,9 @@ def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawing
     for _ in range(20):
         draw()
         session.tick()
-    assert [pane.object.name for pane in tab.view.panes.values()] == ["[10, 10, 10]"] * 5
+    shown = {name: tab.view.panes[name].object.name for name in PATH_PLOTS}
+    assert {*shown.values()} == {"[10, 10, 10]"}
+    assert computed == {**shown, "path-weights": "[10, 10, 10]"}
 
 
 @pytest.mark.slow

@@ -13,10 +13,10 @@ from solverscope.app.benchopt.curves import BenchoptCurves
 from solverscope.app.views.base.help import FIGURES, LINE_END, Help, formula
 from solverscope.app.views.base.view import View
 from solverscope.app.views.convergence.any_field import NUMBERS, Record
-from solverscope.app.views.path.lam_path import PATH_PLOTS
+from solverscope.app.views.path.lam_path import ALL_PLOTS
 
 #: Papers, and what numbers are of in them.
-PAPERS = r"Zhong|Blondel|Yu|Mathur and Chakrabarti|Teo|Hsieh|Dolan|Ndiaye"
+PAPERS = r"Zhong|Blondel|Yu|Mathur and Chakrabarti|Teo|Hsieh|Dolan|Ndiaye|Hastie"
 NUMBERED = r"eq\. \(\d+\)|sections? [\dI]|Algorithm \d|Theorem \d|Figure \d|et al\. \d{4}|Moré 2002"
 
 
@@ -45,7 +45,7 @@ def help_of(name: str) -> Help:
 
 
 def test_the_views_tell_of_each_of_their_figures_what_it_shows_and_of_no_other(monkeypatch):
-    names: list[str] = list(PATH_PLOTS)
+    names: list[str] = list(ALL_PLOTS)
     styled = ui.styled
     for place in ("solverscope.app.ui.styled", "solverscope.app.ui.plots.styled"):
         monkeypatch.setattr(place, lambda fig, name: (names.append(name), styled(fig, name))[1])

@@ -17,9 +17,12 @@ from solverscope.app import ui
 from solverscope.app.ui import run_styles
 from solverscope.app.ui.menu import Menu
 from solverscope.app.views import Path
-from solverscope.app.views.path.lam_path import grouped, table
-from solverscope.app.views.path.path_plots import NAME_ROOM, NAMED, PATH_PLOTS, TRACED
+from solverscope.app.views.path import path_elements
+from solverscope.app.views.path.lam_path import ALL_PLOTS, grouped, table
+from solverscope.app.views.path.path_elements import NAME_ROOM, NAMED, TRACED
+from solverscope.app.views.path.path_plots import PATH_PLOTS, metrics
 from solverscope.app.views.path.solutions import BriefSolution, RowSizes, keep_largest
+from solverscope.app.views.sweep.sweep_figures import Chosen
 from solverscope.solvers import Names, Trace
 
 
@@ -59,8 +62,11 @@ def path():
 
 
 def figures(*paths):
-    """All plots, with the weights of the first path."""
-    return [plot(name, paths, paths[0], "members_half") for name, plot in PATH_PLOTS.items()]
+    """All plots but that of the choice, with the weights of the first path."""
+    metric = next(iter(metrics(paths).values()))
+    found = {name: plot(name, paths, paths[0], "members_half", metric) for name, plot in PATH_PLOTS.items()}
+    found["path-weights"] = path_elements.drawn("path-weights", paths, paths[0], ()).state
+    return [found[name] for name in ALL_PLOTS if name in found]
 
 
 def curves(figure, glyph):
@@ -132,10 +138,12 @@ def test_the_largest_have_names_next_to_their_ends():
     names = [axis.major_label_overrides[place] for place in axis.ticker.ticks]
     assert len(names) == NAMED < len(lines["feature"])
     assert (names[0], names[-3:]) == ("b", ["d", "c", "a name that is …"])
-    assert leads["y"][[0, -3, -2, -1]].tolist() == [-10.0, 6.8, 7.0, 10.0]
-    assert leads["place"].tolist() == axis.ticker.ticks
-    assert np.diff(leads["place"]).min() >= 0.99 * NAME_ROOM * 20.0, "names do not overlap"
-    assert (leads["place"].min(), leads["place"].max()) == pytest.approx((-10.0, 10.0))
+    order = np.argsort(leads["y1"])
+    ends, places = leads["y0"][order], leads["y1"][order]
+    assert ends[[0, -3, -2, -1]].tolist() == [-10.0, 6.8, 7.0, 10.0]
+    assert places.tolist() == axis.ticker.ticks
+    assert np.diff(places).min() >= 0.99 * NAME_ROOM * 20.0, "names do not overlap"
+    assert (places.min(), places.max()) == pytest.approx((-10.0, 10.0))
     assert (np.array(lines["alpha"]) > 0.5).sum() == NAMED
     drawn = hv.render(Path([trace]).to_holoviews()[1], backend="bokeh")
     assert drawn.right[0].major_label_overrides == axis.major_label_overrides
@@ -183,7 +191,24 @@ def test_the_plots_show_what_the_results_say(path):
         assert one.x_range.start > one.x_range.end, "λ falls to the right"
     tools = [tool for one in (accuracy, rows, nnz, seconds, members) for tool in one.toolbar.tools]
     saved = [tool.filename for tool in tools if isinstance(tool, SaveTool)]
-    assert saved == list(PATH_PLOTS)
+    assert saved == [name for name in ALL_PLOTS if name != "path-choice"]
+
+
+def test_another_measure_of_predictions_can_be_drawn(path):
+    def measure(view):
+        (menu,) = (menu for menu in pn.panel(view).select(Menu) if menu.label == "Measure")
+        return menu
+
+    assert not measure(Path(path)).visible, "there is but one"
+    for trace, error in zip(path, (3.0, 2.0, 1.0), strict=True):
+        trace.result |= {"metric_name": "R²", "test_mse": error}
+    view = Path(path)
+    menu = measure(view)
+    assert menu.options == {"R²": "test_metric", "MSE": "test_mse"}
+    menu.value = "test_mse"
+    drawn = view.panes["path-accuracy"].object
+    np.testing.assert_allclose(curves(drawn, "Line")[0]["y"], [np.nan, 2.0, 1.0])
+    assert drawn.yaxis[0].axis_label == "MSE\non the test part"
 
 
 def test_without_a_test_part_the_training_part_is_drawn(path):
@@ -250,17 +275,18 @@ def test_plots_are_made_once_for_the_same_runs_and_off_the_page_if_told_to(path)
     asked = []
     view = Path(path[:2], later=lambda work, then: asked.append((work, then)))
     view.update()
-    assert len(asked) == len(PATH_PLOTS)
+    shown = [pane for pane in view.panes.values() if pane.visible]
+    assert len(asked) == len(shown) == len(ALL_PLOTS) - 1
     view.show(path)
-    assert len(asked) == len(PATH_PLOTS), "a second drawing waits for the first"
+    assert len(asked) == len(shown), "a second drawing waits for the first"
     for work, then in list(asked):
         then(work(lambda: None))
-    assert all(pane.object is not None for pane in view.panes.values())
-    assert len(asked) == 2 * len(PATH_PLOTS), "what came in meanwhile is drawn next"
-    for _, then in asked[len(PATH_PLOTS) :]:
+    assert all(pane.object is not None for pane in shown)
+    assert len(asked) == 2 * len(shown), "what came in meanwhile is drawn next"
+    for _, then in asked[len(shown) :]:
         then(None)
     view.update()
-    assert len(asked) == 2 * len(PATH_PLOTS), "what failed is not tried again"
+    assert len(asked) == 2 * len(shown), "what failed is not tried again"
 
 
 def test_a_hidden_view_makes_no_plots(path):
@@ -270,7 +296,25 @@ def test_a_hidden_view_makes_no_plots(path):
     assert not asked
     assert view.table.rows == []
     view.visible = True
-    assert len(asked) == len(PATH_PLOTS)
+    assert len(asked) == len(ALL_PLOTS) - 1
+
+
+def test_holoviews_draws_the_choice_of_lam_and_the_view_hands_out_its_elements(path):
+    view = Path(path)
+    assert not view.panes["path-choice"].visible
+    over = ((0.1, 0.7, 0.05), (0.03, 0.85, 0.04), (0.01, 0.88, 0.04))
+    view.choices = [Chosen("d", "a", "", 0.01, 0.88, over, lam_1se=0.03, metric_1se=0.85, metric_name="R²")]
+    view.update()
+    plot = view.panes["path-choice"].object
+    dots, marks = curves(plot.state, "Scatter")
+    np.testing.assert_allclose(dots["mean"], [0.7, 0.85, 0.88])
+    assert [*zip(marks["lam"], marks["marker"], strict=True)] == [(0.01, "circle"), (0.03, "square")]
+    (bars,) = curves(plot.state, "Segment")
+    np.testing.assert_allclose(bars["y1"] - bars["y0"], [0.1, 0.08, 0.08])
+    assert plot.state.yaxis[0].axis_label == "R²\nheld out"
+    handed = view.to_holoviews()
+    assert len(handed) == len(ALL_PLOTS) + 1, "all plots, and the table"
+    assert plot.hmap.last in [*handed], "no picture of it, but the element itself"
 
 
 def test_the_weights_of_each_path_can_be_looked_at(path):
@@ -279,7 +323,7 @@ def test_the_weights_of_each_path_can_be_looked_at(path):
     assert which.visible
     assert which.options == ["a", "b"]
     which.value = "b"
-    assert view.panes["path-weights"].object.yaxis[0].axis_label.endswith("b")
+    assert view.panes["path-weights"].object.state.yaxis[0].axis_label.endswith("b")
 
 
 def test_working_sets_are_drawn_where_a_rule_keeps_some_at_the_moment_of_the_menu(path):
@@ -306,7 +350,7 @@ def test_a_path_just_traced_is_drawn_as_in_a_notebook():
     view = Path(traces)
     assert view.has_content()
     assert len(curves(view.panes["path-nnz"].object, "Line")[0]["y"]) == 10
-    assert "pixel (3, 4)" in curves(view.panes["path-weights"].object, "MultiLine")[0]["feature"]
+    assert "pixel (3, 4)" in curves(view.panes["path-weights"].object.state, "MultiLine")[0]["feature"]
 
 
 def test_plots_do_not_touch_the_document_of_another_visitor(path):

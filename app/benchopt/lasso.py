@@ -36,15 +36,17 @@ class Lasso(NamedTuple):
 def in_our_units(curves: Sequence[Trace], run: Trace, first_style: int = 0) -> list[Trace]:
     """Return curves of one data set and objective of benchopt as runs on the problem of a run of ours.
 
-    There are none unless that is their problem: the Lasso without an intercept at the same λ/λ_max. The file
-    does not hold the data: the first objective, ½‖y‖² at w = 0, must be that of the run. Where the run's loss
-    is a mean, theirs are divided by the number of instances. The styles of the curves begin at
-    ``first_style``.
+    There are none unless that is their problem: the Lasso at the same λ/λ_max, without an intercept, sample
+    weights or penalty factors. The file does not hold the data: the first objective, ½‖y‖² at w = 0, must be
+    that of the run. Where the run's loss is a mean, theirs are divided by the number of instances. The styles
+    of the curves begin at ``first_style``.
     """
     about = run.info.problem
     lasso = Lasso.of(str(curves[0].info.problem.get("loss"))) if curves else None
     own = about.get("loss"), about.get("penalty"), about.get("intercept")
     if lasso is None or own != ("squared", "l1", lasso.fit_intercept) or lasso.fit_intercept:
+        return []
+    if about.get("weighted") or about.get("penalty_factors"):
         return []
     if not len(run) or run["iteration"][0] != 0 or run["nnz"][0] != 0 or not about.get("lam_max"):
         return []

@@ -1,8 +1,10 @@
 """Columns of the tables of runs: how each is headed and written, and which of them each table has.
 
-A table takes the value of a column from a record, by the column's name: a field of
-:data:`solverscope.solvers.FIELDS` needs no more than its name in a table. Nothing here imports the solvers or
-Panel before a value is written: the command line reads this when it starts.
+A table takes the value of a column from a record, by the column's name. Records of iterates have all of
+:data:`solverscope.solvers.FIELDS`; those of results have what :func:`.final_check.last_numbers` and the run
+add, and those of ``solverscope race`` what ``command/race.py`` does. A column that no record has is left out.
+Nothing here imports the solvers or Panel before a value is written: the command line reads this when it
+starts.
 """
 
 from __future__ import annotations

@@ -85,6 +85,11 @@ def test_other_problems_stay_apart(problem, run, table, tmp_path):
     assert matched()
     assert matched(objective_name=NAME.replace("0.1", "0.5")) == []
     assert matched(objective_name=NAME.replace("False", "True")) == []
+    data = datasets.load("synthetic-regression", **OPTIONS)
+    for other in ({"penalty_factors": np.linspace(1.0, 2.0, 30)}, {"sample_weight": np.ones(40)}):
+        ours = solvers.make_problem(data, loss="squared", penalty="l1", lam_ratio=REG, **other)
+        weighed = solvers.solve(ours, solvers.make_solver("newton-cd"))
+        assert in_our_units(results.read(written(tmp_path / "lasso.parquet", table)), weighed) == []
     for row in table:
         row["objective_value"] *= 1.001  # other data
     assert matched() == []

@@ -14,7 +14,7 @@ from ...compute.jit import inlined, kernel
 from ...declare import Trait, param, random_seed
 from ...linalg.row_norms import factor_of, row_prox
 from ...problems.certificates.optimality import Knows
-from ...problems.losses.instances import residual_of
+from ...problems.losses.instances import weighted_residual
 from ...problems.problem import Problem
 from ..iterate import Ending, Iterate
 from ..solver import Solver
@@ -175,8 +175,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
     """Take steps t + 1, t + 2, ... for the instances of ``order``; return the sum of all lengths, and the
     entries of X touched. ``place`` (all -1) is work space."""
     starts, features, values = rows
-    term, offsets, y = instances
-    m, width, touched = W.shape[1], y.size // offsets[-1], 0
+    offsets, m, touched = instances.offsets, W.shape[1], 0
     G_tail = np.zeros(tail.size)
     transitions = tail.reshape((-1, m))
     for i in order:
@@ -193,7 +192,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
                     settle_row(W, j, t, eta0, length, settled)
                 for c in range(m):
                     Z[row - lo, c] += x * W[j, c]
-        residual_of(term, Z, tail, y[lo * width : hi * width], G, G_tail)
+        weighted_residual(instances, i, Z, tail, G, G_tail)
         t += 1
         eta = eta0 / np.sqrt(t)
         length += eta

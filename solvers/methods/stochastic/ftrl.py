@@ -13,7 +13,7 @@ from ...compute.jit import inlined, kernel
 from ...declare import Trait, param, random_seed
 from ...linalg.row_norms import NO_FACTORS, factor_of
 from ...problems.certificates.optimality import Knows
-from ...problems.losses.instances import residual_of
+from ...problems.losses.instances import weighted_residual
 from ...problems.problem import Problem
 from ..iterate import Ending, Iterate
 from ..solver import Solver
@@ -330,16 +330,15 @@ def scores_of_lane(batches, b, lane, sums, owed, ridge, Z):
 @kernel
 def residuals_of(members, instances, work):
     """Write losses and derivatives of the instances of a step."""
-    term, offsets, y = instances
-    width, at = y.size // offsets[-1], 0
+    at = 0
     for q in range(members.size):
-        lo, hi = offsets[members[q]], offsets[members[q] + 1]
+        i = members[q]
+        lo, hi = instances.offsets[i], instances.offsets[i + 1]
         Z, G = work.Z[0, at : at + hi - lo], work.G[at : at + hi - lo]
         for lane in range(1, LANES):
             for t in range(hi - lo):
                 add(1.0, work.Z[lane, at + t], Z[t])
-        labels = y[lo * width : hi * width]
-        work.losses[q] = residual_of(term, Z, work.tail, labels, G, work.G_tail[q])
+        work.losses[q] = weighted_residual(instances, i, Z, work.tail, G, work.G_tail[q])
         at += hi - lo
 
 

@@ -13,7 +13,7 @@ from ...compute.jit import inlined, kernel
 from ...declare import Trait, as_printed, param, random_seed
 from ...linalg.by_rows import Rows
 from ...problems.certificates.optimality import Knows
-from ...problems.losses.instances import residual_of
+from ...problems.losses.instances import weighted_residual
 from ...problems.problem import Problem
 from ..iterate import Ending, Iterate
 from ..solver import Solver
@@ -149,11 +149,13 @@ def tune(solver: SGDL1, problem: Problem) -> float:
         value = state.loss + state.lam * float(np.abs(w[w != 0.0]).sum())
         return value if np.isfinite(value) else np.inf
 
-    offsets = problem.loss.instances().offsets
+    _, offsets, _, weights = problem.loss.instances()
     norms = np.add.reduceat(problem.design.by_rows().squared_norms(), offsets[:-1])
     if problem.design.n_tail:
         # the transitions of a chain count as features that are one
         norms += np.diff(offsets) - 1 + 2 * (problem.design.n_tail > problem.loss.n_outputs**2)
+    if weights.size:
+        norms *= weights
     eta0 = 2.0 ** -np.ceil(np.log2(norms[chosen].max() or 1.0))
     factor = 2.0 if objective(2.0 * eta0) <= objective(eta0) else 0.5
     for _ in range(30):
@@ -206,11 +208,11 @@ def sgd_steps(rows, instances, weights, paid, order, k, u, schedule, marks):
     """Take steps k, k + 1, ... for the instances of ``order``; return u, the sum of their losses, and the
     entries of X touched."""
     starts, features, values = rows
-    term, offsets, y = instances
+    offsets = instances.offsets
     W, tail = weights
     Q, q_tail = paid
     N, eta0, decay, lam, stale = schedule
-    m, width = W.shape[1], y.size // offsets[-1]
+    m = W.shape[1]
     total, touched = 0.0, 0
     G_tail = np.zeros(tail.size)
     for i in order:
@@ -230,7 +232,7 @@ def sgd_steps(rows, instances, weights, paid, order, k, u, schedule, marks):
                 x = values[p] if values.size else 1.0
                 for c in range(m):
                     Z[t - lo, c] += x * W[features[p], c]
-        total += residual_of(term, Z, tail, y[lo * width : hi * width], G, G_tail)
+        total += weighted_residual(instances, i, Z, tail, G, G_tail)
         passes = k / N
         eta = eta0 * decay**passes if decay > 0.0 else eta0 / (1.0 + passes)
         u += eta * lam / N

@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compute.dispatch import by_class
+from ...compute.jit import kernel
 from .score_rows import row_derivatives
 
 
 class Instances(NamedTuple):
-    """The term of a loss, the rows of X of instance i, ``offsets[i]`` to ``offsets[i + 1]``, and all labels,
-    the same number a row."""
+    """The term of a loss, the rows of X of instance i, ``offsets[i]`` to ``offsets[i + 1]``, all labels, the
+    same number a row, and a weight for each instance (none if all are 1)."""
 
     term: Any
     offsets: np.ndarray
     y: np.ndarray
+    weights: np.ndarray
 
 
 @by_class
@@ -24,3 +26,19 @@ def residual_of(term, Z, tail, y, G, G_tail):
     """Return the loss of one instance with scores Z (tokens, outputs) and labels y (one or more a token);
     write its derivatives by Z and by the tail to G and G_tail. Z may be overwritten."""
     return row_derivatives(term, Z[0], y, G[0], None)
+
+
+@kernel
+def weighted_residual(instances, i, Z, tail, G, G_tail):
+    """Return the loss of instance i, times its weight, and write its derivatives as :func:`residual_of`."""
+    term, offsets, y, weights = instances
+    width = y.size // offsets[-1]
+    loss = residual_of(term, Z, tail, y[offsets[i] * width : offsets[i + 1] * width], G, G_tail)
+    if weights.size:
+        loss *= weights[i]
+        for row in G:
+            for c in range(row.size):
+                row[c] *= weights[i]
+        for c in range(G_tail.size):
+            G_tail[c] *= weights[i]
+    return loss

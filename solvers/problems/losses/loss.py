@@ -173,7 +173,7 @@ class BoundLoss:
 
         The loss must have ``Trait.INSTANCE_KERNELS``.
         """
-        return Instances(self.term, np.arange(self.n_instances + 1), self.labels)
+        return Instances(self.term, np.arange(self.n_instances + 1), self.labels, np.empty(0))
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         """Return the loss of each instance at ``scores + t delta``, shape (n_instances,)."""

@@ -12,14 +12,16 @@ from ...compute.team import Team
 from ...declare import Trait
 from ...linalg.scores import Scores
 from ...search.outcome import Breakpoints
+from .instances import Instances
 from .loss import BoundLoss, delegated
 from .maxima import MaximumLoss
 from .row_loss import RowLoss
 
-#: What a loss still offers once its instances have weights: compiled kernels know none.
+#: What a loss still offers once its instances have weights: kernels of rows and of the dual know none.
 WEIGHTED_TRAITS = (
     Trait.SMOOTH
     | Trait.DIRECTIONAL_DERIVATIVE
+    | Trait.INSTANCE_KERNELS
     | Trait.CONJUGATE
     | Trait.HESSIAN
     | Trait.DIAGONAL_HESSIAN
@@ -93,6 +95,9 @@ class WeightedLoss(BoundLoss):
     def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
         inner, rows = self.inner.subset(instances)
         return replace(self, inner=inner, weights=self.weights[instances]), rows
+
+    def instances(self) -> Instances:
+        return self.inner.instances()._replace(weights=self.weights)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         return self.weights * self.inner.values(scores, delta, t)

@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 from solverscope import solvers
 from solverscope.solvers.problems.certificates.certificate import duality_gap
+from solverscope.solvers.problems.losses.instances import weighted_residual
 from tests.solvers.helpers import MAKERS
 
 LOSSES = [(kind, loss) for kind in MAKERS if kind != "sequences" for loss in solvers.losses_for(kind)]
@@ -69,6 +70,33 @@ def test_all_solvers_that_take_weights_reach_the_optimum_of_the_repetitions(kind
     for id in able:
         found = solvers.solve(ours, solvers.make_solver(id), tol=1e-8, max_seconds=20).result["objective"]
         assert found == pytest.approx(best, rel=1e-8), id
+
+
+@pytest.mark.parametrize(("kind", "loss"), LOSSES)
+def test_one_instance_has_its_weight_in_kernels(kind, loss):
+    ours = weighted(kind, loss, np.random.default_rng(4).uniform(0.5, 2.0, counts(kind).size)).loss
+    instances, m = ours.instances(), ours.n_outputs
+    Z = np.random.default_rng(5).normal(size=(ours.n_instances, m))
+    expected = ours.residual(solvers.Scores(Z.copy(), np.zeros(0))).Z
+    values = ours.values(solvers.Scores(Z.copy(), np.zeros(0)))
+    for i in range(10):
+        G = np.empty((1, m))
+        value = weighted_residual(instances, i, Z[i : i + 1].copy(), np.zeros(0), G, np.zeros(0))
+        assert value == pytest.approx(values[i], rel=1e-12, abs=1e-14)
+        np.testing.assert_allclose(G[0], expected[i], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("id", ["sgd-l1", "ftrl", "fobos"])
+def test_stochastic_solvers_draw_near_to_the_weighted_optimum(id):
+    times = 9.0 * (np.arange(counts("binary").size) % 3 == 0) + 0.5
+    plain, ours = (
+        solvers.make_problem(MAKERS["binary"](), loss="logistic", penalty="l1", lam=0.01, sample_weight=s)
+        for s in (None, times)
+    )
+    best, other = (solvers.solve(p, solvers.make_solver("prox-qn"), tol=1e-9) for p in (ours, plain))
+    f, trace = best.result["objective"], solvers.solve(ours, solvers.make_solver(id), max_iter=300)
+    away = ours.at(other.w).objective / f - 1.0
+    assert trace.result["objective"] / f - 1.0 < 0.1 * away
 
 
 def merged(marks):
@@ -171,7 +199,7 @@ def test_zero_weights_leave_samples_out_of_sparse_features_too():
 
 def test_programs_that_would_not_see_weights_refuse_them():
     problem = weighted("binary", "logistic", np.arange(60.0), penalty="l1")
-    for id in ("liblinear", "skglm", "celer", "sgd-l1", "bcd-ls", "sklearn-saga", "dual-cd"):
+    for id in ("liblinear", "skglm", "celer", "bcd-ls", "sklearn-saga", "dual-cd"):
         assert solvers.why_not_solver_on(id, problem) is not None, id
 
 

@@ -21,7 +21,7 @@ NEAR_BYTES = 32 * 1024
 #: Entries of a dense matrix that are turned into floating-point numbers at a time.
 CAST_ENTRIES = 1_000_000
 #: Entries listed at a time, which stay in the first-level cache.
-LISTED = 2048
+ENTRIES_LISTED = 2048
 #: Row numbers and values of entries that are counted, and not stored.
 NO_ENTRIES = np.empty(0, dtype=np.uint16), np.empty(0)
 
@@ -37,7 +37,8 @@ def plain_rows(X: Any) -> Any:
     if not canonical:
         X = checked_rows(X) if sp.issparse(X) else sp.csr_array(X)
     zeros = any(bool((part == 0).any()) for part in _pieces(X.data))
-    if zeros or not (canonical or X.has_canonical_format):  # the caller's arrays are shared: they are not ours to reorder
+    # the caller's arrays are shared: they are not ours to reorder
+    if zeros or not (canonical or X.has_canonical_format):
         X = X.astype(np.float64)  # a sum of small integers may be none
         X.sum_duplicates()
         X.eliminate_zeros()
@@ -210,11 +211,11 @@ def some_into_columns(starts, features, entries, place, rows, values):
     wanted = np.empty(place.size, np.uint8)
     for j in range(place.size):
         wanted[j] = place[j] >= 0
-    found = np.empty(LISTED + 1, np.int64)
+    found = np.empty(ENTRIES_LISTED + 1, np.int64)
     i = 0
-    for lo in range(starts[0], starts[-1], LISTED):
+    for lo in range(starts[0], starts[-1], ENTRIES_LISTED):
         n = 0
-        for p in range(lo, min(lo + LISTED, starts[-1])):
+        for p in range(lo, min(lo + ENTRIES_LISTED, starts[-1])):
             found[n] = p
             n += wanted[np.uint32(features[p])]
         for k in range(n):

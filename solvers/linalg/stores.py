@@ -101,9 +101,9 @@ class AllColumns:
 class PickedColumns:
     """A large sparse X with one output, stored by rows, with a copy of the columns requested so far.
 
-    The rows share the arrays of X if these have the right types: copies would take as long as a gradient. To
-    turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block
-    are picked into as much memory as all of them would take: pages that are not written to cost nothing.
+    The rows share the arrays of X if these have the right types: copies would cost as much as a gradient. To
+    turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block are
+    picked into as much memory as all of them would take: pages that are not written to cost nothing.
 
     Attributes
     ----------

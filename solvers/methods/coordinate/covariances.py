@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compute.jit import kernel
+from ...linalg.by_columns import gathered
 from ...linalg.by_rows import transpose
 from ...linalg.design import Design
 from ...linalg.row_norms import soft_thresholded
@@ -17,9 +18,9 @@ from .newton_kernels import curvature_of
 
 #: Members up to which Q is held: 32 MB.
 MOST_COVARIANCE_MEMBERS = 2_000
-#: Visits of entries in a sweep that cost as much as: an entry turned into rows, two products of entries in a
-#: row, and products of full columns by BLAS, for each entry and member.
-VISITS_PER_TURN, VISITS_PER_PRODUCTS, VISITS_BY_BLAS = 2.5, 1.0, 1 / 32
+#: Visits of entries in a sweep that cost as much as an entry turned into rows, two products of entries in a
+#: row, an entry gathered, and a product of full columns by BLAS.
+VISITS_PER_TURN, VISITS_PER_PRODUCTS, VISITS_PER_GATHER, VISITS_BY_BLAS = 2.5, 1.0, 0.5, 1 / 50
 #: Products per call, some 5 ms, and the rows of a call.
 COVARIANCE_PRODUCTS_PER_CALL, COVARIANCE_ROWS_PER_CALL = 5_000_000, (32, 4096)
 #: Columns held for later working sets, relative to those of the present one.
@@ -50,6 +51,11 @@ class Covariances:
         self.place = np.full(self.design.n_features, -1)
         self.place[self.held] = np.arange(self.held.size)
 
+    def on(self, design: Design) -> Covariances:
+        """Return these for a run of its own on the same data: it counts the entries that it reads."""
+        self.design = design
+        return self
+
     def cost(self, features: np.ndarray, h: np.ndarray) -> float:
         """Estimate what Q of these features costs, in visits of entries by sweeps."""
         new = features if h.size else features[self.place[features] < 0]
@@ -61,8 +67,14 @@ class Covariances:
             return 0.0
         if self._full(features):
             return VISITS_BY_BLAS * added * features.size
+        if self._few(new.size):
+            return new.size * VISITS_PER_GATHER * entries
         products = added * (entries - 0.5 * added) / self.design.n_rows  # were entries spread evenly
         return VISITS_PER_TURN * entries + VISITS_PER_PRODUCTS * products
+
+    def _few(self, n: int) -> bool:
+        """Return whether to multiply n columns one by one: this costs less than to turn all into rows."""
+        return n * VISITS_PER_GATHER <= VISITS_PER_TURN
 
     def of(self, features: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Return a copy of Q for these features."""
@@ -89,7 +101,12 @@ class Covariances:
         """Return AᵀHA of these columns, without the square of the first columns up to ``first``."""
         Q = np.zeros((features.size, features.size))
         columns, places = self.design.columns_of(features)
-        (self._by_blas if self._full(features) else self._by_rows)(columns, places, first, h, Q)
+        if self._full(features):
+            self._by_blas(columns, places, first, h, Q)
+        elif self._few(features.size - first):
+            self._by_columns(columns, places, first, h, Q)
+        else:
+            self._by_rows(columns, places, first, h, Q)
         if not h.size:
             Q *= self.scale
         Q[:first, first:] = Q[first:, :first].T
@@ -103,10 +120,18 @@ class Covariances:
             for row in range(lo, hi, step):
                 part = slice(row, min(row + step, hi))
                 R = np.empty((size, part.stop - row))
-                copy_full(columns.starts[b], columns.values, places, row - lo, R)
-                scaled = R[first:] * h[part] if h.size else R[first:]
-                Q[first:] += scaled @ R.T
+                copy_full(columns.starts[b], columns.values, places, row - lo, np.sqrt(h[part]), R)
+                Q[first:] += R[first:] @ R.T
                 design.touched += size * R.shape[1]
+                design.pulse()
+
+    def _by_columns(self, columns, places, first, h, Q) -> None:
+        design = self.design
+        for b, (lo, hi) in enumerate(zip(design.edges[:-1], design.edges[1:], strict=True)):
+            for p in range(first, places.size):
+                design.touched += multiply(
+                    columns.starts[b], *columns[1:], places, p, h[lo:hi], hi - lo, Q[p]
+                )
                 design.pulse()
 
     def _by_rows(self, columns, places, first, h, Q) -> None:
@@ -123,12 +148,27 @@ class Covariances:
 
 
 @kernel
-def copy_full(starts, values, places, row, out):
-    """Copy rows of full columns from ``row`` of the block on, a column in each row of ``out``."""
+def copy_full(starts, values, places, row, times, out):
+    """Copy rows of full columns from ``row`` of the block on, a column in each row of ``out``, with entries
+    multiplied by ``times`` if there are any."""
     for q in range(places.size):
         at = starts[places[q]] + row
         for i in range(out.shape[1]):
-            out[q, i] = values[at + i]
+            out[q, i] = times[i] * values[at + i] if times.size else values[at + i]
+
+
+@kernel
+def multiply(starts, rows, values, places, p, h, n, out):
+    """Add Σ_i h_i x_ip x_iq to out[q] for each column q of a block of ``n`` rows; return the entries read."""
+    own, read = np.zeros(n), 0
+    for k in range(starts[places[p]], starts[places[p] + 1]):
+        i = rows[k]
+        own[i] = (values[k] if values.size else 1.0) * (h[i] if h.size else 1.0)
+    for q in range(places.size):
+        lo, hi = starts[places[q]], starts[places[q] + 1]
+        out[q] += gathered(rows, values, lo, hi, own)
+        read += hi - lo
+    return read
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -99,6 +100,9 @@ class NewtonCD(WorkingSetSolver):
     def begin(self, problem: Problem) -> NewtonModel:
         return NewtonModel(self, problem)
 
+    def sharing(self, shared: dict[str, Any]) -> NewtonCD:
+        return self._holding(shared=shared)
+
 
 class NewtonModel(WorkingSetSteps):
     """gᵀd + ½dᵀ∇²F d + kinks(w + d) on the working set, for coordinate descent."""
@@ -107,12 +111,17 @@ class NewtonModel(WorkingSetSteps):
         self.solver, self.problem = solver, problem
         self.width, self.sweeps = problem.design.n_outputs, 0
         self.exact = Trait.LEAST_SQUARES in problem.loss.traits
-        self.used = False
+        #: entries that sweeps have read so far, and whether a matrix is held since then
+        self.total, self.used = 0, False
         #: whether the curvature of all samples is the same
         self.constant = self.exact and not isinstance(problem.loss, WeightedLoss)
         #: of a chain CRF: a factor of the model's Hessian, and its diagonal in transitions
         self.tau, self.bent = 1.0, None
         self.covariances = Covariances(problem.design, problem.scale)
+        if self.constant:
+            shared = vars(solver).get("shared", {})
+            same = shared.setdefault(id(problem.design.stored), self.covariances)  # not those of a warm-up
+            self.covariances = same.on(problem.design)
         self.rng = np.random.default_rng(solver.seed)
         #: ε_in, and the sum of violations at the first iterate
         self.eps, self.first = 1.0, 0.0
@@ -147,7 +156,7 @@ class NewtonModel(WorkingSetSteps):
             aim = STRICT_RATIO * goal if strict > 0 else goal
             most = strict
             if affordable < np.inf:
-                most = max(0, int(affordable - self.read) // max(self.work, 1))
+                most = max(0, int(affordable - self.total) // max(self.work, 1))
                 if most == 0:
                     self._solve_by_covariances(STRICT_RATIO * goal)
                     break
@@ -289,6 +298,7 @@ class NewtonModel(WorkingSetSteps):
             done, members, worst, sums, touched = visit(self.columns, self.features, part, *model, *ends)
             visits, largest, total = visits + members, max(largest, worst), total + sums
             self.read += touched * m
+            self.total += touched * m
             problem.design.touched += touched
             problem.pulse()
         return done, visits, largest, total

@@ -149,8 +149,8 @@ class Covariances:
 
 @kernel
 def copy_full(starts, values, places, row, times, out):
-    """Copy rows of full columns from ``row`` of the block on, a column in each row of ``out``, with entries
-    multiplied by ``times`` if there are any."""
+    """Copy rows of full columns from ``row`` of the block on, a column in each row of ``out``. Entries are
+    multiplied by ``times``, unless it is empty."""
     for q in range(places.size):
         at = starts[places[q]] + row
         for i in range(out.shape[1]):

@@ -24,6 +24,7 @@ def test_products_of_columns_are_those_of_the_whole_matrix(storage, curved, monk
     for features in ([3, 5, 8], [1, 3, 8, 19], [0, 1, 2, 12, 13, 14], [3, 5]):
         found = held.of(np.array(features), h)
         np.testing.assert_allclose(found, Q[np.ix_(features, features)], atol=1e-12)
+        assert found.flags.c_contiguous
     assert held.cost(np.array([5, 3]), h) == 0.0 or curved
     assert held.cost(np.array([5, 18]), h) > 0.0
     assert held.held.size <= 2 * 6

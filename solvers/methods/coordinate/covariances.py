@@ -202,16 +202,17 @@ def curvatures(columns, features, h, scale, ridges, H):
 
 
 @kernel
-def covariance_sweeps(Q, v, c, H, l1, goal, most, operations):
+def covariance_sweeps(Q, v, c, H, l1, bounded, goal, most, operations):
     """Minimize cᵀd + ½dᵀQd + Σ l1_k |v_k + d_k| over d, and add d to v and Qd to c in place.
 
     Sweeps over all weights end when no violation is above ``goal``, when none moves a weight, after ``most``
     of them, or after so many ``operations``. Steps to the minimum on the support follow when sweeps have cost
-    more than some of them, until one changes no sign; each counts as a sweep. Return the number of sweeps and
-    whether they end for good.
+    more than some of them, until one changes no sign; each counts as a sweep. If the model is not known to be
+    ``bounded`` and Q is singular on the support, there are no such steps: they might be of any length. Return
+    the number of sweeps and whether they end for good.
     """
     size = v.size
-    done, spent, since = 0, 0, 0
+    done, spent, since, most_on_support = 0, 0, 0, MOST_ON_SUPPORT
     while True:
         moved = False
         for k in range(size):
@@ -228,13 +229,15 @@ def covariance_sweeps(Q, v, c, H, l1, goal, most, operations):
         done, since = done + 1, since + size
         largest, support = violation_and_support(v, c, l1)
         over = largest <= goal or done >= most or not moved
-        if not over and support <= MOST_ON_SUPPORT and since > STEPS_FOR_SWEEPS * cost_of_step(support, size):
+        if not over and support <= most_on_support and since > STEPS_FOR_SWEEPS * cost_of_step(support, size):
             for _ in range(STEPS_IN_TURN):
                 done, since = done + 1, since + cost_of_step(support, size)
-                whole = step_on_support(Q, v, c, l1, support)
+                whole = step_on_support(Q, v, c, l1, bounded, support)
+                if whole < 0:
+                    most_on_support = 0
                 largest, support = violation_and_support(v, c, l1)
                 over = largest <= goal or done >= most
-                if whole or over:
+                if whole != 0 or over:
                     break
             spent, since = spent + since, 0
         if over or spent + since > operations:
@@ -269,12 +272,13 @@ def violation_and_support(v, c, l1):
 
 
 @kernel
-def step_on_support(Q, v, c, l1, support):
+def step_on_support(Q, v, c, l1, bounded, support):
     """Move towards the minimum on the support with the signs of v, until the first weight is zero, and update
-    v and c in place. Return whether the minimum is reached.
+    v and c in place. Return 1 if the minimum is reached, else 0.
 
     If a column depends on others of the support, the model is straight along a line: the move goes down that
-    line. Where the model is level there, the weight stays.
+    line. Where the model is level there, the weight stays. If the model may not be ``bounded``, return -1 in
+    place of a move.
     """
     members, down = np.empty(support, np.int64), np.empty(support)
     n = 0
@@ -288,6 +292,8 @@ def step_on_support(Q, v, c, l1, support):
             U[i, j] = Q[members[i], members[j]]
     for i in range(n):  # UᵀU = Q on the support, row by row, and z becomes U⁻ᵀ times itself
         if U[i, i] <= DEPENDENT * Q[members[i], members[i]]:
+            if not bounded:
+                return -1
             free[i], z[i] = False, 0.0
             continue
         root = np.sqrt(U[i, i])
@@ -324,7 +330,7 @@ def step_on_support(Q, v, c, l1, support):
         add_row(Q[members[i]], t * z[i], c)
     if first >= 0:
         v[members[first]] = 0.0
-    return first < 0
+    return 1 if first < 0 else 0
 
 
 @kernel

@@ -257,7 +257,8 @@ class NewtonModel(WorkingSetSteps):
         c, over = self.g + Q @ self.d, False
         while not over and self.sweeps < self.solver.max_inner:
             most = self.solver.max_inner - self.sweeps
-            done, over = covariance_sweeps(Q, v, c, H, l1, goal, most, COVARIANCE_OPERATIONS_PER_CALL)
+            ends = self.exact, goal, most, COVARIANCE_OPERATIONS_PER_CALL
+            done, over = covariance_sweeps(Q, v, c, H, l1, *ends)
             self.sweeps += done
             problem.pulse()
         self.d = v - self.w

@@ -41,7 +41,7 @@ def test_the_minimum_has_no_violation_also_where_columns_depend_on_each_other(ra
     l1 = np.full(30, 0.3)
     l1[0] = 0.0
     v, c = w.copy(), g.copy()
-    sweeps, over = covariance_sweeps(Q, v, c, np.diag(Q).copy(), l1, 1e-10, 10_000, 10**9)
+    sweeps, over = covariance_sweeps(Q, v, c, np.diag(Q).copy(), l1, True, 1e-10, 10_000, 10**9)
     assert over
     assert sweeps < 200
     gradient = g + Q @ (v - w)
@@ -53,7 +53,7 @@ def test_the_minimum_has_no_violation_also_where_columns_depend_on_each_other(ra
     part, d = w.copy(), g.copy()
     over = False
     while not over:  # a call after a few operations goes on where the last one ended
-        _, over = covariance_sweeps(Q, part, d, np.diag(Q).copy(), l1, 1e-10, 10_000, 1)
+        _, over = covariance_sweeps(Q, part, d, np.diag(Q).copy(), l1, True, 1e-10, 10_000, 1)
     np.testing.assert_allclose(0.5 * part @ Q @ part, 0.5 * v @ Q @ v, atol=1e-7)
 
 
@@ -83,3 +83,24 @@ def test_rows_of_weights_do_without(monkeypatch):
     monkeypatch.setattr(Covariances, "of", lambda *args: pytest.fail("no matrix is held"))
     problem = problem_of("multiclass", n=30, d=8)
     assert solvers.solve(problem, solvers.make_solver("newton-cd"), tol=1e-9).status == "converged"
+
+
+def test_a_model_without_a_minimum_is_left_to_sweeps():
+    """Most of Huber's errors are beyond δ at first: too few samples are curved for 50 weights."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 50))
+    problem = solvers.make_problem(
+        X,
+        100.0 * X[:, 0],
+        loss="huber",
+        penalty="l1",
+        lam=0.05,
+        intercept=True,
+        sample_weight=rng.random(300),
+    )
+    held, swept = (
+        solvers.solve(problem, solvers.make_solver("newton-cd", covariance_updates=on), tol=1e-8)
+        for on in (True, False)
+    )
+    assert held.status == swept.status == "converged"
+    assert held.objective[-1] == pytest.approx(swept.objective[-1], rel=1e-9)

@@ -15,6 +15,7 @@ from .compute.team import Team
 from .declare import Trait, number
 from .linalg.arrays import ArrayData, digest_of, from_arrays
 from .linalg.design import Design
+from .linalg.storage import CanonicalRows, with_constant
 from .penalty_factors import factors_of_features
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.losses.row_loss import RowLoss
@@ -88,7 +89,8 @@ def make_problem(
     ----------
     data
         A data set as ``datasets.load`` returns it, whose training part counts; or features of shape (n, d),
-        NumPy, SciPy sparse or a DataFrame, with labels ``y``. Columns of a DataFrame name the features.
+        NumPy, SciPy sparse or a DataFrame, with labels ``y``. Columns of a DataFrame name the features. A
+        large sparse matrix may be shared: do not change it while the problem is used.
     y, offsets, parents
         Labels, starts of sequences and parents of tree nodes, for features given as an array: see
         :func:`.arrays.from_arrays`.
@@ -221,6 +223,8 @@ def _with_constant(X: Any) -> Any:
     """Return features with the constant 1 as the last."""
     if hasattr(X, "with_constant"):
         return X.with_constant()
+    if isinstance(X, CanonicalRows):
+        return with_constant(X)
     one = np.ones((X.shape[0], 1))
     return sp.hstack([X, one], format="csr") if sp.issparse(X) else np.hstack([X, one])
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .storage import checked_rows
+from .storage import CanonicalRows, checked_rows
 
 #: The largest feature that all solvers can work with: squares of it, and ratios of these, are finite and
 #: beyond no safeguard of theirs.
@@ -153,6 +153,7 @@ def features_of(X: Any, name: str = "X") -> Any:
             if not X.has_canonical_format:  # its arrays may be the caller's
                 X = X.copy()
                 X.sum_duplicates()
+            X = CanonicalRows((X.data, X.indices, X.indptr), shape=X.shape)
         values = X.data
     else:
         try:

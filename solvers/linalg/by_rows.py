@@ -33,10 +33,6 @@ class Rows(NamedTuple):
         """Return the rows of the x_ij²."""
         return self._replace(values=self.values * self.values)
 
-    def column_squares(self, n_features: int) -> np.ndarray:
-        """Return Σ_i x_ij² of each feature."""
-        return feature_squares(self.features, self.values, np.zeros(n_features))
-
     def adjoint(self, G: np.ndarray, n_features: int, each: Callable) -> np.ndarray:
         """Return Σ_i x_ij G_ic for each feature j and output c."""
         sums = np.zeros((ROW_PARTS, n_features, G.shape[1]))
@@ -89,11 +85,13 @@ def column_squares(starts, values):
 
 
 @kernel
-def feature_squares(features, values, out):
-    """Add Σ x² of each feature to ``out``, and return it; ``values`` is empty for a matrix of ones."""
-    for p in range(features.size):
-        out[features[p]] += values[p] * values[p] if values.size else 1.0
-    return out
+def count_columns(starts, features, values, counts, squares):
+    """Add the number of entries of each feature in some rows to ``counts``, and Σ x² to ``squares``; there
+    are no ``values`` if all are one."""
+    for p in range(starts[0], starts[-1]):
+        j = np.uint32(features[p])
+        counts[j] += 1
+        squares[j] += values[p] * values[p] if values.size else 1.0
 
 
 @kernel

@@ -20,19 +20,40 @@ SLAB_BYTES = 512 * 1024
 NEAR_BYTES = 32 * 1024
 #: Entries of a dense matrix that are turned into floating-point numbers at a time.
 CAST_ENTRIES = 1_000_000
+#: Entries listed at a time, which stay in the first-level cache.
+ENTRIES_LISTED = 2048
 #: Row numbers and values of entries that are counted, and not stored.
 NO_ENTRIES = np.empty(0, dtype=np.uint16), np.empty(0)
 
 
+class CanonicalRows(sp.csr_array):
+    """A sparse matrix in CSR format that was checked: its arrays make a matrix of its shape, and each row has
+    its features in ascending order, once."""
+
+
 def plain_rows(X: Any) -> Any:
     """Return a sparse matrix by rows, each with its features in ascending order, once, and without zeros."""
-    X = checked_rows(X) if sp.issparse(X) else sp.csr_array(X)
+    canonical = isinstance(X, CanonicalRows)
+    if not canonical:
+        X = checked_rows(X) if sp.issparse(X) else sp.csr_array(X)
     zeros = any(bool((part == 0).any()) for part in _pieces(X.data))
-    if zeros or not X.has_canonical_format:  # the caller's arrays are shared: they are not ours to reorder
+    # the caller's arrays are shared: they are not ours to reorder
+    if zeros or not (canonical or X.has_canonical_format):
         X = X.astype(np.float64)  # a sum of small integers may be none
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
+
+
+def with_constant(X: CanonicalRows) -> CanonicalRows:
+    """Return the matrix with the constant 1 as its last column."""
+    n, d = X.shape
+    whole = np.int32 if X.nnz + n <= np.iinfo(np.int32).max and X.indices.dtype == np.int32 else np.int64
+    starts = X.indptr.astype(np.int64, copy=False)
+    features, values = np.empty(X.nnz + n, whole), np.empty(X.nnz + n)
+    append_ones(starts, X.indices, X.data, d, features, values)
+    # of one type, else they are copied
+    return CanonicalRows((values, features, (starts + np.arange(n + 1)).astype(whole)), shape=(n, d + 1))
 
 
 def checked_rows(X: Any, name: str = "X") -> Any:
@@ -164,8 +185,8 @@ def write_columns(X: Any, lo: int, hi: int, place: np.ndarray, rows: np.ndarray,
 def into_columns(starts, features, entries, place, rows, values):
     """Store the entries of rows, none of them zero, at the ``place`` of their columns.
 
-    The number of the row is stored, and the entry unless all are one; then ``place`` advances by one. A
-    column with a negative place is skipped. Without an array of rows, ``place`` only advances.
+    The number of the row is stored, and the entry unless all are one; then ``place`` advances by one. Without
+    an array of rows, ``place`` only advances.
     """
     if not rows.size:
         for p in range(starts[0], starts[-1]):
@@ -175,11 +196,47 @@ def into_columns(starts, features, entries, place, rows, values):
         for p in range(starts[i], starts[i + 1]):
             j = features[p]
             q = place[j]
-            if q >= 0:
-                rows[q] = i
-                if values.size:
-                    values[q] = entries[p]
-                place[j] = q + 1
+            rows[q] = i
+            if values.size:
+                values[q] = entries[p]
+            place[j] = q + 1
+
+
+@kernel
+def some_into_columns(starts, features, entries, place, rows, values):
+    """Store entries as :func:`into_columns` does, of those columns only whose ``place`` is not negative.
+
+    Entries to store are listed first, without a branch: it would be predicted wrongly too often.
+    """
+    wanted = np.empty(place.size, np.uint8)
+    for j in range(place.size):
+        wanted[j] = place[j] >= 0
+    found = np.empty(ENTRIES_LISTED + 1, np.int64)
+    i = 0
+    for lo in range(starts[0], starts[-1], ENTRIES_LISTED):
+        n = 0
+        for p in range(lo, min(lo + ENTRIES_LISTED, starts[-1])):
+            found[n] = p
+            n += wanted[np.uint32(features[p])]
+        for k in range(n):
+            p = found[k]
+            while starts[i + 1] <= p:
+                i += 1
+            j = features[p]
+            q = place[j]
+            rows[q] = i
+            if values.size:
+                values[q] = entries[p]
+            place[j] = q + 1
+
+
+@kernel
+def append_ones(starts, features, entries, j, new_features, new_entries):
+    """Copy rows, each with a last entry 1 of feature ``j``."""
+    for i in range(starts.size - 1):
+        for p in range(starts[i], starts[i + 1]):
+            new_features[p + i], new_entries[p + i] = features[p], entries[p]
+        new_features[starts[i + 1] + i], new_entries[starts[i + 1] + i] = j, 1.0
 
 
 @kernel

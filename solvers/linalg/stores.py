@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..compute.team import no_pulse
 from . import storage
-from .by_rows import Rows, SomeRows, column_squares
+from .by_rows import Rows, SomeRows, column_squares, count_columns
 from .derived import Derived
 from .working_set import Columns
 
@@ -101,8 +101,9 @@ class AllColumns:
 class PickedColumns:
     """A large sparse X with one output, stored by rows, with a copy of the columns requested so far.
 
-    To turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block
-    are picked into as much memory as all of them would take: pages that are not written to cost nothing.
+    The rows share the arrays of X if these have the right types: copies would cost as much as a gradient. To
+    turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block are
+    picked into as much memory as all of them would take: pages that are not written to cost nothing.
 
     Attributes
     ----------
@@ -112,6 +113,8 @@ class PickedColumns:
         Entries of each column.
     counts : array of int64, (blocks, d)
         Entries of each column in each block.
+    squares : array, (d,)
+        Σ_i x_ij² of each column.
     place : array of int64, (d,)
         The place of each feature among the columns; -1 if its column has not been picked.
     likely : array, (d,), or None
@@ -121,13 +124,16 @@ class PickedColumns:
     """
 
     def __init__(self, X: Any, edges: np.ndarray, binary: bool) -> None:
-        values = np.empty(0) if binary else X.data.astype(np.float64)
-        self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), values)
+        values = np.empty(0) if binary else X.data.astype(np.float64, copy=False)
+        indices = X.indices.astype(np.int32, copy=False)
+        self.rows = Rows(X.indptr.astype(np.int64, copy=False), indices, values)
         self.edges, self.binary = edges, binary
         self.times = self._held = 0
         self.likely: np.ndarray | None = None
         self.counts = np.zeros((len(edges) - 1, X.shape[1]), dtype=np.int64)
-        self._copy(self.counts, *storage.NO_ENTRIES)
+        self.squares = np.zeros(X.shape[1])
+        for own, lo, hi in zip(self.counts, edges[:-1], edges[1:], strict=True):
+            count_columns(self.rows.starts[lo : hi + 1], indices, values, own, self.squares)
         self.column_nnz = self.counts.sum(axis=0)
         self.place = np.full(X.shape[1], -1)
         starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
@@ -167,7 +173,7 @@ class PickedColumns:
 
     def column_squares(self, derived: Derived) -> np.ndarray:
         """Return Σ_i x_ij² of each column, made at the first call."""
-        return derived("column squares", lambda: self.rows.column_squares(self.place.size))
+        return self.squares
 
     def squared(self, derived: Derived) -> AllColumns:
         """Return all columns of the x_ij²."""
@@ -187,7 +193,7 @@ class PickedColumns:
         np.cumsum(self.counts, axis=1, out=starts[:, 1:])
         starts += self.columns.starts[:, :1]
         columns = Columns(starts, *(np.empty_like(entries) for entries in self.columns[1:]))
-        self._copy(starts[:, :-1].copy(), columns.rows, columns.values)
+        self._copy(storage.into_columns, starts[:, :-1].copy(), columns.rows, columns.values)
         return columns
 
     def pick(self, features: np.ndarray) -> None:
@@ -200,15 +206,16 @@ class PickedColumns:
         self.columns.starts[:, first + 1 : self._held + 1] = ends
         place = np.full_like(self.counts, -1)
         place[:, features] = ends - lengths
-        self._copy(place, self.columns.rows, self.columns.values)
+        self._copy(storage.some_into_columns, place, self.columns.rows, self.columns.values)
         self.place[features] = np.arange(first, self._held)
         self.times += 1
 
-    def _copy(self, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
-        """Copy entries to where ``place``, (blocks, d), says, with those of a column one after the other."""
+    def _copy(self, write: Callable, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+        """Copy entries by the kernel ``write`` to where ``place``, (blocks, d), says, with those of a column
+        one after the other."""
         for b, (lo, hi) in enumerate(pairwise(self.edges)):
             starts = self.rows.starts[lo : hi + 1]
-            storage.into_columns(starts, self.rows.features, self.rows.values, place[b], rows, values)
+            write(starts, self.rows.features, self.rows.values, place[b], rows, values)
 
     def _next(self, features: np.ndarray) -> np.ndarray:
         """List the likeliest of the features that are neither there nor among these."""

@@ -140,6 +140,11 @@ class Solver(Declared):
         """
         return None
 
+    def sharing(self, shared: dict[str, Any]) -> Solver:
+        """Return this solver for the next λ of a path. What it keeps of the data from λ to λ is in
+        ``shared``."""
+        return self
+
     def with_tol(self, tol: float | None) -> Solver:
         """Return this solver with its ``tol`` set to that of the run, if it has one and it is the default."""
         declared = {p.name: p for p in parameters(type(self))}

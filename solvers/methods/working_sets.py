@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -117,7 +117,11 @@ class WorkingSetSolver(Solver):
 
     An iterate is a step on the working set. The rule decides which weights leave the working set and which
     come back. The run ends when the violation over all weights is at most ``tol`` times that at w = 0.
+
+    ``first_size`` is the number of blocks that a growing set begins with; None leaves it to the rule.
     """
+
+    first_size: ClassVar[int | None] = None
 
     rule: str
     tol: float
@@ -134,7 +138,10 @@ class WorkingSetSolver(Solver):
         raise TypeError(f"{type(self).__name__} does not define begin")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        selection = Selection(RULES[self.rule](), problem, self.tol, rows=problem.design.n_outputs > 1)
+        rule = RULES[self.rule]()
+        if self.first_size is not None:
+            rule = rule.beginning_with(self.first_size)
+        selection = Selection(rule, problem, self.tol, rows=problem.design.n_outputs > 1)
         return (yield from run_on_working_sets(problem.at(w0), selection, self.begin(problem)))
 
 

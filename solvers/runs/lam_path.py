@@ -75,7 +75,8 @@ def path_runs(
 ) -> Iterator[Run]:
     """Yield a run for each λ, which the caller executes before it asks for the next run.
 
-    Runs share data and products. Each starts from the final weights of the previous run, unless that failed.
+    Runs share data and products, and what the solver keeps from λ to λ. Each starts from the final weights of
+    the previous run, unless that failed.
 
     Parameters
     ----------
@@ -95,12 +96,12 @@ def path_runs(
     """
     check_takes_lam(problem)
     w: np.ndarray | None = None
+    shared: dict[str, Any] = {}
     for lam in lams:
         at = problem.at_lam(lam)
         limits = stopping(at)
-        run = Run(
-            at, solver.with_tol(limits.tol), label=label, stopping=limits, probes=probes, gate=gate, w0=w
-        )
+        own = solver.with_tol(limits.tol).sharing(shared)
+        run = Run(at, own, label=label, stopping=limits, probes=probes, gate=gate, w0=w)
         yield run
         if run.trace.status != "failed" and run.trace.w is not None:
             w = run.trace.w

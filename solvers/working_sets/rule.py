@@ -60,6 +60,10 @@ class Rule(Declared):
     by_bound: ClassVar[bool] = False
     allowance: ClassVar[str] = ""
 
+    def beginning_with(self, n: int) -> Rule:
+        """Return the rule with a first working set of ``n`` blocks; rules with no such number ignore it."""
+        return self
+
     def bound(self, context: ScreeningContext) -> float:
         """Return the slack beyond which a zero block leaves; ∞ if none does."""
         return np.inf

@@ -6,8 +6,7 @@ goes by the slack of blocks, see :mod:`.screening`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,7 +85,10 @@ class Growing(Rule):
     paper = "Bertrand et al. 2022 (skglm)"
     inner_tol_ratio = 0.03
     #: number of blocks that it begins with
-    first_size: ClassVar[int] = 30
+    first_size: int = 30
+
+    def beginning_with(self, n: int) -> Growing:
+        return replace(self, first_size=n)
 
     def keeps(self, context: ScreeningContext) -> np.ndarray:
         if not context.all_remaining:

@@ -88,3 +88,11 @@ def test_only_a_large_sparse_matrix_with_one_output_is_picked_from(X, monkeypatc
     assert isinstance(store_of(X, EDGES, nnz, binary, 1, 0), PickedColumns)
     assert isinstance(store_of(X, EDGES, nnz, binary, 2, 0), AllColumns)
     assert isinstance(store_of(X, EDGES, nnz, binary, 1, 4), AllColumns)
+
+
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_a_constant_follows_the_entries_of_each_row(X, indices):
+    rows = storage.CanonicalRows((X.data.astype(float), X.indices.astype(indices), X.indptr), shape=X.shape)
+    wider = storage.with_constant(rows)
+    np.testing.assert_array_equal(wider.toarray(), np.hstack([X.toarray(), np.ones((120, 1))]))
+    assert wider.has_canonical_format

@@ -12,8 +12,8 @@ from .score_rows import row_derivatives
 
 
 class Instances(NamedTuple):
-    """The term of a loss, the rows of X of instance i, ``offsets[i]`` to ``offsets[i + 1]``, all labels, the
-    same number a row, and a weight for each instance (none if all are 1)."""
+    """The term of a loss, the rows of X of instance i, ``offsets[i]`` to ``offsets[i + 1]``, and all labels,
+    the same number a row. Instances have ``weights``, none if all are 1."""
 
     term: Any
     offsets: np.ndarray

@@ -25,6 +25,13 @@ def test_figures_of_one_name_are_replaced_and_the_others_stay():
     )
 
 
+def test_the_first_figures_of_a_place_leave_what_follows():
+    end = "\n<!-- end of figures -->\n"
+    empty, next_one = f"<!-- figures: new -->{end}", f"<!-- figures: old -->\n*x*\n{end}"
+    changed = report.with_figures(f"{empty}## Next\n{next_one}", "new", "*y*")
+    assert changed.endswith(f"*y*\n\n<!-- end of figures -->\n## Next\n{next_one}")
+
+
 def test_figures_without_a_place_are_refused():
     with pytest.raises(KeyError, match=r"README\.md has no <!-- figures: mine -->"):
         report.with_figures(report.README.read_text(encoding="utf-8"), "mine", "")

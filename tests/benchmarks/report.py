@@ -161,11 +161,11 @@ def circumstances() -> str:
 
 def with_figures(readme: str, name: str, content: str) -> str:
     """Return the README with ``content`` as the figures ``name``; KeyError if it has none."""
-    begin, end = f"<!-- figures: {name} -->\n", "\n<!-- end of figures -->"
+    begin, end = f"<!-- figures: {name} -->", "\n<!-- end of figures -->"
     if begin not in readme:
-        raise KeyError(f"{README.name} has no {begin.strip()}: put it where the figures belong")
+        raise KeyError(f"{README.name} has no {begin}: put it where the figures belong")
     before, _, rest = readme.partition(begin)
-    return f"{before}{begin}{content}\n{end}{rest.partition(end)[2]}"
+    return f"{before}{begin}\n{content}\n{end}{rest.partition(end)[2]}"
 
 
 def text(cell: Any) -> str:

@@ -118,10 +118,11 @@ class WorkingSetSolver(Solver):
     An iterate is a step on the working set. The rule decides which weights leave the working set and which
     come back. The run ends when the violation over all weights is at most ``tol`` times that at w = 0.
 
-    ``first_size`` is the number of blocks that a growing set begins with; None leaves it to the rule.
+    ``largest_first_size`` is the number of blocks with which a growing set begins at most; None leaves it to
+    the rule.
     """
 
-    first_size: ClassVar[int | None] = None
+    largest_first_size: ClassVar[int | None] = None
 
     rule: str
     tol: float
@@ -139,8 +140,8 @@ class WorkingSetSolver(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         rule = RULES[self.rule]()
-        if self.first_size is not None:
-            rule = rule.beginning_with(self.first_size)
+        if self.largest_first_size is not None:
+            rule = rule.beginning_with(self.largest_first_size)
         selection = Selection(rule, problem, self.tol, rows=problem.design.n_outputs > 1)
         return (yield from run_on_working_sets(problem.at(w0), selection, self.begin(problem)))
 

@@ -61,7 +61,8 @@ class Rule(Declared):
     allowance: ClassVar[str] = ""
 
     def beginning_with(self, n: int) -> Rule:
-        """Return the rule with a first working set of ``n`` blocks; rules with no such number ignore it."""
+        """Return the rule with a first working set of up to ``n`` blocks of many; most rules have no such
+        number."""
         return self
 
     def bound(self, context: ScreeningContext) -> float:

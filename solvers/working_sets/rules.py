@@ -7,6 +7,7 @@ goes by the slack of blocks, see :mod:`.screening`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -84,11 +85,12 @@ class Growing(Rule):
     summary = "begin with thirty weights; each screening takes the most violated, up to twice the non-zero"
     paper = "Bertrand et al. 2022 (skglm)"
     inner_tol_ratio = 0.03
-    #: number of blocks that it begins with
-    first_size: int = 30
+    #: number of blocks that it begins with, and the most of a twentieth of all blocks, if that is more
+    first_size: ClassVar[int] = 30
+    largest_first_size: int = 30
 
     def beginning_with(self, n: int) -> Growing:
-        return replace(self, first_size=n)
+        return replace(self, largest_first_size=n)
 
     def keeps(self, context: ScreeningContext) -> np.ndarray:
         if not context.all_remaining:
@@ -98,7 +100,8 @@ class Growing(Rule):
     def _nearest(self, context: ScreeningContext, distance: np.ndarray) -> np.ndarray:
         """Mark the non-zero blocks, and as many again of those with the least distance."""
         n = context.zero.size
-        size = min(max(self.first_size, 2 * int(np.count_nonzero(~context.zero))), n)
+        first = max(self.first_size, min(self.largest_first_size, n // 20))
+        size = min(max(first, 2 * int(np.count_nonzero(~context.zero))), n)
         ranked = np.where(context.zero, distance, -np.inf)
         keep = np.zeros(n, dtype=np.bool_)
         keep[np.argpartition(ranked, size - 1)[:size]] = True

@@ -52,7 +52,8 @@ class NewtonCD(WorkingSetSolver):
 
     With one score, ``covariance_updates`` hold XᵀHX of the working set once sweeps have read as much of X as
     that costs. From then on sweeps read nothing of X (Friedman, Hastie and Tibshirani 2010). They take turns
-    with steps to the minimum on the support, by a Cholesky factor. A growing set begins with 100 blocks.
+    with steps to the minimum on the support, by a Cholesky factor. A growing set begins
+    with a twentieth of the blocks, if that is more than 30, and 100 at most.
 
     The paper adds ν = 1e-12 to the Hessian, which depends on the unit of the features; here the curvature
     of a weight has a floor that does not.
@@ -66,7 +67,7 @@ class NewtonCD(WorkingSetSolver):
     presets = as_printed(rule="liblinear", inner=0.0, order="random", covariance_updates=False)
     dense_vectors = 9
     #: its sweeps cost little next to a screening of all weights
-    first_size = 100
+    largest_first_size = 100
     carries = ("active", "line")
 
     rule: str = rule_param("growing")

@@ -201,7 +201,6 @@ class Failing(WorkingSetSteps):
 
 def test_if_no_step_helps_on_a_part_all_are_screened_and_the_run_goes_on(monkeypatch):
     made, begin = [], NewtonCD.begin
-    monkeypatch.setattr(NewtonCD, "first_size", 30)  # of 80: a part
     monkeypatch.setattr(NewtonCD, "begin", lambda *args: made.append(Failing(begin(*args))) or made[-1])
     found = solvers.solve(correlated(60, 80, 2, 0.5), solvers.make_solver("newton-cd"), tol=1e-9)
     assert made[-1].failed == 1

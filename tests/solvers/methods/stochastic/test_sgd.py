@@ -58,7 +58,7 @@ def test_loss_of_one_instance_is_the_sum_taken_apart(kind, loss):
     rng = np.random.default_rng(0)
     scores = problem.design.scores(rng.normal(size=problem.size))
     loss, whole = problem.loss, problem.loss.residual(scores)
-    term, offsets, _ = loss.instances()
+    term, offsets, *_ = loss.instances()
     tail = np.zeros_like(whole.tail)
     for i, value in enumerate(loss.values(scores)):
         rows = slice(offsets[i], offsets[i + 1])

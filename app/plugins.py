@@ -8,8 +8,10 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import CodeType
 
 #: Entry points of this group name modules that register something when they are imported.
 ENTRY_POINT_GROUP = "solverscope.plugins"
@@ -46,6 +48,16 @@ def loaded() -> list[str]:
     return [module.__file__ for module in modules if module.__file__ is not None]
 
 
+class Uncached(SourceFileLoader):
+    """Compiles a file whenever it is loaded.
+
+    Python's bytecode goes by size and time in seconds: it would be that of before an edit of a letter.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def load_file(path: Path) -> None:
     """Run a Python file that calls ``solvers.register`` or ``datasets.register``, unless it was already.
 
@@ -57,7 +69,7 @@ def load_file(path: Path) -> None:
         return
     if not path.is_file() or path.suffix != ".py":
         raise PluginError(f"there is no plugin {path}: name a Python file that ends in .py")
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=Uncached(name, str(path)))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up while the file still runs
     try:

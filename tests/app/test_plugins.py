@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 import pytest
 
@@ -214,3 +215,16 @@ def test_a_solver_that_tells_no_violation_is_told_why_no_tolerance_ends_it(tmp_p
     load_file(write(tmp_path, said, "heard.py"))
     heard = solvers.solve(problem, solvers.make_solver("heard", step=0.1), tol=0.5, max_seconds=20)
     assert heard.status == "converged"
+
+
+def test_an_edit_of_one_letter_within_a_second_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = tmp_path / "own.py"
+    for step in ("1.0", "2.0"):
+        file.write_text(SOLVER.replace("param(1.0", f"param({step}"))
+        os.utime(file, (1e9, 1e9))
+        monkeypatch.delitem(solvers.SOLVERS, "steps", raising=False)
+        for name in [name for name in sys.modules if name.startswith(plugins.MODULE_PREFIX)]:
+            del sys.modules[name]
+        load_file(file)
+        assert solvers.make_solver("steps").step == float(step)

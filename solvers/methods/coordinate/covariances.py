@@ -130,19 +130,22 @@ class Covariances:
         for b, (lo, hi) in enumerate(zip(design.edges[:-1], design.edges[1:], strict=True)):
             for p in range(first, places.size):
                 design.touched += multiply(
-                    columns.starts[b], *columns[1:], places, p, h[lo:hi], hi - lo, Q[p]
+                    columns.starts[b], columns.rows, columns.values, places, p, h[lo:hi], hi - lo, Q[p]
                 )
                 design.pulse()
 
     def _by_rows(self, columns, places, first, h, Q) -> None:
         design = self.design
         for b, (lo, hi) in enumerate(zip(design.edges[:-1], design.edges[1:], strict=True)):
-            rows = transpose(np.array([0, hi - lo]), columns.starts[b : b + 1], *columns[1:], places)
-            design.touched += int(rows[0][-1])
+            starts, features, values = transpose(
+                np.array([0, hi - lo]), columns.starts[b : b + 1], columns.rows, columns.values, places
+            )
+            design.touched += int(starts[-1])
             design.pulse()
             row, own = 0, h[lo:hi]
             while row < hi - lo:
-                row = add_products(*rows, own, first, row, COVARIANCE_PRODUCTS_PER_CALL, Q)
+                most = COVARIANCE_PRODUCTS_PER_CALL
+                row = add_products(starts, features, values, own, first, row, most, Q)
                 design.pulse()
         Q[first:, first:] += np.tril(Q[first:, first:], -1).T
 

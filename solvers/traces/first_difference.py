@@ -59,10 +59,13 @@ class QuantityDifference(NamedTuple):
     def sentence(self, left: str = "the first", right: str = "the second") -> str:
         """Return the difference as a sentence, in which the runs have these names."""
         what = self.title if self.entry is None else f"{self.title}, entry {self.entry}"
-        size = f" (they differ by {self.difference:.2g}, {self.tolerance:.2g} is allowed)"
+        counted = self.name in FIELDS and FIELDS[self.name].type is int
+        size = ""
+        if math.isfinite(self.difference) and not counted:
+            size = f" (they differ by {self.difference:.2g}, {self.tolerance:.2g} is allowed)"
         return (
             f"first difference: iteration {self.iteration}, {what}: {_text(self.left)} of {left} and "
-            f"{_text(self.right)} of {right}{size if math.isfinite(self.difference) else ''}"
+            f"{_text(self.right)} of {right}{size}"
         )
 
 
@@ -201,7 +204,7 @@ def _difference(
     """Compare two known values; ``sizes`` has the largest one so far of each quantity that vanishes."""
     if isinstance(left, WorkingSet):
         return _difference_of_sets(quantity, left, right)
-    a, b = np.asarray(left, dtype=float), np.asarray(right, dtype=float)
+    a, b = (np.asarray(value, dtype=float) for value in (left, right))
     if a.shape != b.shape:
         # entries of other sets of weights: the sets are quantities of their own
         return None if quantity.name != "w" else _found(quantity, f"{a.size} weights", f"{b.size} weights")

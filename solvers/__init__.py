@@ -65,6 +65,7 @@ from .runs.pseudocode import Pseudocode, Step, pseudocode
 from .runs.run import Gate, Interrupted, Run
 from .runs.solve import solve
 from .runs.stopping import Stopping, relative_gap, undercuts
+from .traces.first_difference import RunComparison, compare_runs
 from .traces.run_info import RunInfo
 from .traces.segments import Segment, segments
 from .traces.trace import Trace, to_pandas

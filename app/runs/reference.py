@@ -90,7 +90,8 @@ def reference(
     near = False
     w0, seconds = None, min(MAX_REFERENCE_SECONDS if problem.smooth else MAX_KINKED_SECONDS, most)
     for solver in candidates(problem):
-        trace = solvers.solve(problem, solver, tol=TARGET_TOL, max_seconds=seconds, w0=w0, gate=gate)
+        limits = {"tol": TARGET_TOL, "max_seconds": seconds}
+        trace = solvers.solve(problem, solver, w0=w0, gate=gate, on_error="keep", **limits)
         if trace.status == "stopped":
             raise solvers.Interrupted
         if trace.status in BROKEN:

@@ -8,6 +8,10 @@
 
 from types import ModuleType as _Module
 
+from .checks.bank import Report, check_dataset, check_loss, check_penalty, check_solver
+from .checks.case import Case
+from .checks.finding import Finding
+from .checks.pytest_entry import parametrize_with_checks
 from .declare import Parameter, Trait, param, parameters
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores

@@ -128,7 +128,7 @@ def optimum(problem: Problem, case: Case, *, but: str = "") -> tuple[str, np.nda
             continue
         tol = TRUSTED_TOL if problem.smooth else 1e-6
         limits = {"max_iter": TRUSTED_ITERATES, "max_seconds": TRUSTED_SECONDS}
-        trace = solve(problem, solver, tol=tol, **limits)
+        trace = solve(problem, solver, tol=tol, on_error="keep", **limits)
         if trace.status in ("converged", "stalled") and np.isfinite(trace.result["objective"]):
             return id, trace.w, float(trace.result["objective"])
     return None

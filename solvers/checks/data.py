@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..compatibility import losses_for
 from ..from_data import make_problem
-from ..registry import losses_for
 from .finding import Checks, Fault
 
 data_checks = Checks()

@@ -21,15 +21,15 @@ from .claims import claims
 from .data import data_checks
 from .finding import Check, Fault, Finding
 from .losses import LossBench, losses
-from .observed import ObservedRun
+from .observed import WALL_SECONDS, ObservedRun
 from .penalties import PenaltyBench, penalties
-from .runs import runs
+from .runs import runs, twin_checks
 from .searches import searches
 from .sets import sets
 
-#: Seconds for all checks of a solver, and cases on which it is tried.
+#: CPU seconds for all checks of a solver, and cases on which it is tried.
 SECONDS_OF_CHECKS, MOST_CASES = 45.0, 4
-#: Seconds for making one finding smaller.
+#: CPU seconds for making one finding smaller.
 SECONDS_TO_SHRINK = 2.0
 
 
@@ -51,6 +51,18 @@ SOLVER_CHECKS: tuple[Check, ...] = (
 )
 
 
+class CheckClock:
+    """CPU seconds of this process since it was made; a wait counts for a share of its wall time."""
+
+    def __init__(self) -> None:
+        self._cpu, self._wall = time.process_time(), time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        wall = time.monotonic() - self._wall
+        return max(time.process_time() - self._cpu, wall / WALL_SECONDS)
+
+
 @dataclass
 class Report:
     """What the checks of one thing found.
@@ -66,7 +78,7 @@ class Report:
     left : list of str
         Checks for which there was no time.
     seconds : float
-        Seconds that all took.
+        Wall seconds that all took.
     cases : list of Case
         The problems.
     """
@@ -85,7 +97,10 @@ class Report:
 
 
 def cases_for(solver: Solver, most: int = MOST_CASES) -> list[Case]:
-    """Make the cases on which a solver is tried; raise ValueError if it takes no loss with any penalty."""
+    """Make the cases on which a solver is tried, the most usual first.
+
+    Raises ValueError if it takes no loss with any penalty.
+    """
     found = [Case.made(*pair) for pair in PAIRS_OF_CASES if not why_not(solver, *pair[1:])]
     if not found:  # one that takes only what is unusual
         every = itertools.product(LOSSES, PENALTIES)
@@ -99,6 +114,7 @@ def cases_for(solver: Solver, most: int = MOST_CASES) -> list[Case]:
 def check_solver(
     solver: Solver | type[Solver],
     *,
+    twin: Solver | None = None,
     cases: Sequence[Case] = (),
     seconds: float = SECONDS_OF_CHECKS,
     say: Callable[[str], None] = lambda text: None,
@@ -109,12 +125,14 @@ def check_solver(
     ----------
     solver : Solver or class
         The solver, or its class with the hyper-parameters at their defaults. It need not be registered.
+    twin : Solver, optional
+        A solver whose iterates should be the same. Its optimum is then the one that is trusted.
     cases : sequence of Case
         The problems; by default some that it takes.
     seconds : float
-        Time for all checks.
+        CPU seconds for all checks, compiling included.
     say : callable
-        Called with the name of each check before it begins.
+        Called with the name of each check, and the problem, before it begins.
 
     Returns
     -------
@@ -123,30 +141,43 @@ def check_solver(
     Raises
     ------
     ValueError
-        If the solver takes no loss with any penalty.
+        If the solver takes no loss with any penalty, or the twin takes none of its problems.
     """
     made = solver() if isinstance(solver, type) else solver
     chosen = list(cases) or cases_for(made)
-    began = time.monotonic()
-    benches = [Bench(made, case) for case in chosen]
-    report = Report(made.id, cases=chosen)
-    for check in SOLVER_CHECKS:
-        if time.monotonic() - began > seconds:
-            report.left.append(check.name)
-            continue
-        say(check.name)
-        found = find(check, benches)
-        if found is not None and any(run.endless for run in found[0].made):
-            # each further run would take all its time
-            report.left += [other.name for other in SOLVER_CHECKS[SOLVER_CHECKS.index(check) + 1 :]]
-            finding = Finding(made.id, check.name, check.quantity, check.claim, *found[1][:2], found[0].case)
-            report.findings.append(finding)
+    if twin is not None:
+        chosen = [case for case in chosen if not why_not(twin, case.loss, case.penalty)]
+        if not chosen:
+            raise ValueError(f"{twin.id} takes no problem that {made.id} takes: choose another twin")
+    began, clock, report = time.monotonic(), CheckClock(), Report(made.id)
+    found: dict[str, Finding] = {}
+    passed: dict[str, None] = {}
+    checks = SOLVER_CHECKS if twin is None else (*SOLVER_CHECKS, *twin_checks)
+    for case in chosen:
+        bench = Bench(made, case, twin=twin)
+        report.cases.append(case)
+        for check in checks:
+            left = seconds - clock.seconds
+            if left < 0.0:
+                break
+            if check.name in found or bench.refused is not None:
+                continue
+            say(f"{check.name} on {case}")
+            fault = check.first(bench)
+            if fault is None:
+                passed[check.name] = None
+                continue
+            endless = any(run.endless for run in bench.made)  # then each further run takes all its time
+            found[check.name] = shrunk(
+                check, bench, fault, 0.0 if endless else min(SECONDS_TO_SHRINK, 0.5 * left)
+            )
+            if endless:
+                break
+        if left < 0.0 or any(run.endless for run in bench.made):
             break
-        if found is None:
-            report.passed.append(check.name)
-        else:
-            left = seconds - (time.monotonic() - began)
-            report.findings.append(shrunk(check, *found, min(SECONDS_TO_SHRINK, 0.5 * left)))
+    report.findings = [found[check.name] for check in checks if check.name in found]
+    report.passed = [check.name for check in checks if check.name in passed and check.name not in found]
+    report.left = [check.name for check in checks if check.name not in passed and check.name not in found]
     report.seconds = time.monotonic() - began
     return report
 
@@ -269,9 +300,9 @@ def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> Finding:
 
     Samples, features and iterations are halved while it does.
     """
-    began = time.monotonic()
+    clock = CheckClock()
     smaller: Iterator[Case] = bench.case.smaller()
-    while (case := next(smaller, None)) is not None and time.monotonic() - began < seconds:
+    while (case := next(smaller, None)) is not None and clock.seconds < seconds:
         try:
             tried = bench.on(case, seconds=min(bench.seconds, 1.0))
             found = check.first(tried) if tried.refused is None else None

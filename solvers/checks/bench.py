@@ -12,7 +12,7 @@ from ..compute.lazy import lazy
 from ..declare import Trait, unmet_needs
 from ..methods.solver import Solver
 from ..problems.problem import Problem
-from ..registry import LOSSES, PENALTIES, SOLVERS, make_solver
+from ..registry import LOSSES, PENALTIES, make_solver
 from ..rivals.external_solver import ExternalSolver
 from ..runs.solve import solve
 from .case import Case
@@ -43,12 +43,15 @@ class Bench:
         Its data, loss, penalty and λ.
     max_iter, seconds
         Limits of each run.
+    twin : Solver, optional
+        The solver whose iterates should be the same, and whose optimum is trusted.
     """
 
     solver: Solver
     case: Case
     max_iter: int = MOST_ITERATES
     seconds: float = MOST_SECONDS
+    twin: Solver | None = None
     _runs: dict[str, ObservedRun] = field(default_factory=dict)
 
     @lazy
@@ -62,7 +65,8 @@ class Bench:
 
     def on(self, case: Case, **limits: Any) -> Bench:
         """Return the bench of the same solver on another case."""
-        return Bench(self.solver, case, **({"max_iter": self.max_iter, "seconds": self.seconds} | limits))
+        given = {"max_iter": self.max_iter, "seconds": self.seconds, "twin": self.twin} | limits
+        return Bench(self.solver, case, **given)
 
     @property
     def run(self) -> ObservedRun:
@@ -106,7 +110,7 @@ class Bench:
     @lazy
     def trusted(self) -> tuple[str, np.ndarray, float] | None:
         """Return id, weights and f of a trusted solver at the optimum; None if no such solver gets there."""
-        return optimum(self.problem, self.case, but=self.solver.id)
+        return optimum(self.problem, self.case, self.twin, but=self.solver.id)
 
     @property
     def least(self) -> float:
@@ -117,20 +121,21 @@ class Bench:
         return min(known)
 
 
-def optimum(problem: Problem, case: Case, *, but: str = "") -> tuple[str, np.ndarray, float] | None:
-    """Return id, weights and f of the first trusted solver that converges on a problem; None without one."""
-    for id in TRUSTED:
-        solver = make_solver(id)
-        if id == but or id not in SOLVERS or why_not(solver, case.loss, case.penalty):
-            continue
+def optimum(
+    problem: Problem, case: Case, twin: Solver | None = None, *, but: str = ""
+) -> tuple[str, np.ndarray, float] | None:
+    """Return id, weights and f of the first trusted solver that converges on a problem, the twin before all
+    others; None without one."""
+    trusted = [make_solver(id) for id in TRUSTED if id != but]
+    for solver in trusted if twin is None else [twin, *trusted]:
         certain = problem.smooth or solver.knows.dual_gap or problem.penalty.convexity > 0.0
-        if not certain:
+        if why_not(solver, case.loss, case.penalty) or not certain:
             continue
         tol = TRUSTED_TOL if problem.smooth else 1e-6
         limits = {"max_iter": TRUSTED_ITERATES, "max_seconds": TRUSTED_SECONDS}
         trace = solve(problem, solver, tol=tol, on_error="keep", **limits)
         if trace.status in ("converged", "stalled") and np.isfinite(trace.result["objective"]):
-            return id, trace.w, float(trace.result["objective"])
+            return solver.id, trace.w, float(trace.result["objective"])
     return None
 
 

@@ -60,7 +60,9 @@ class Case:
         structure = {"offsets": self.offsets, "parents": self.parents}
         strength = {"lam": self.lam, "lam_ratio": self.lam_ratio, "average": self.average}
         how = {"loss": self.loss, "penalty": self.penalty, **strength, **self.params}
-        return make_problem(self.X.copy(), self.y.copy(), **structure, **how)
+        made = make_problem(self.X.copy(), self.y.copy(), **structure, **how)
+        # a λ that is written down in a few digits
+        return made if self.lam_ratio is None or not made.lam else made.at_lam(float(f"{made.lam:.3g}"))
 
     @property
     def n_samples(self) -> int:

@@ -9,11 +9,12 @@ from dataclasses import fields, replace
 import numpy as np
 
 from ..registry import PENALTIES
+from ..traces.first_difference import compare_runs
 from .bench import Bench, scaled
 from .case import Case
 from .claims import bound_is_not_below, objective_error
 from .finding import Checks, Fault
-from .observed import ObservedRun, observe
+from .observed import TOL_OF_CHECKS, ObservedRun, observe
 from .sets import proved_zeros_are_zero
 
 #: How far above the minimum a run may end: one that says that it converged, relative to its decrease of f;
@@ -31,6 +32,8 @@ ORDER_SHARE = 0.02
 UNIT_FACTOR = 8.0
 
 runs = Checks()
+#: Checks against a twin.
+twin_checks = Checks()
 
 
 @runs("run", "a run ends by itself or at a limit, and all its numbers are finite")
@@ -264,6 +267,23 @@ def long_loops_call_pulse(bench: Bench) -> Iterator[Fault]:
         "Stop and Pause would wait as long",
         run.silent_at,
     )
+
+
+@twin_checks("iterate", "the iterates are those of the twin")
+def iterates_are_those_of_the_twin(bench: Bench) -> Iterator[Fault]:
+    """Yield the first quantity that differs; nothing if the solver fails, which is another check's."""
+    ours, theirs = bench.solver, bench.twin
+    if theirs is None or bench.run.failure:
+        return
+    problems = (bench.problem.with_pulse(lambda: None) for _ in range(2))
+    iterates = [
+        one.with_tol(TOL_OF_CHECKS).iterate(it) for one, it in zip((ours, theirs), problems, strict=True)
+    ]
+    found = compare_runs(*iterates, max_iter=bench.max_iter).difference
+    for generator in iterates:
+        generator.close()
+    if found is not None:
+        yield Fault(found.sentence(ours.id, theirs.id), found.iteration, found.title)
 
 
 def _first_difference(one: np.ndarray, other: np.ndarray) -> int | None:

@@ -8,6 +8,18 @@
 
 from types import ModuleType as _Module
 
+from .checks.bank import (
+    Report,
+    cases_for,
+    check_dataset,
+    check_loss,
+    check_penalty,
+    check_solver,
+    tests_of,
+)
+from .checks.case import Case
+from .checks.finding import Finding
+from .checks.pytest_entry import parametrize_with_checks
 from .compatibility import (
     compatible,
     fitting,

@@ -9,6 +9,9 @@
 from types import ModuleType as _Module
 
 from .declare import Parameter, Trait, param, parameters
+from .doctor.diagnosis import why_slow
+from .doctor.experiment import Verdict, experiment_limits, judge, prove
+from .doctor.finding import Change, Finding
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
 from .methods.iterate import FIELDS, Ending, Iterate

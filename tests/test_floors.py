@@ -30,6 +30,7 @@ FLOORS = {
         ("solvers.relay",),
         ("solvers.penalty_factors",),
         ("solvers.from_data",),
+        ("solvers.doctor",),
         ("solvers.estimators",),
         ("solvers",),
     ),

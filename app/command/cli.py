@@ -289,6 +289,22 @@ def paper(
     return _do(execute, as_json, printing.show_exhibits)
 
 
+@app.command()
+def why(
+    run: str = argument("RUN", "Its number in `solverscope runs`, or FILE[#LABEL] of `run --out`."),
+    prove: bool = typer.Option(
+        True, "--prove/--no-prove", help="Whether the experiment of each finding is run."
+    ),
+    as_json: bool = JSON_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
+) -> int:
+    """Say why a run is slow: findings, the costliest first, with experiments that confirm or refute them."""
+    from . import why as whys
+
+    plugins.load_all(plugin)
+    return _do(partial(whys.execute, whys.chosen(run), prove=prove), as_json, whys.show)
+
+
 history = typer.Typer(rich_markup_mode=None)
 app.add_typer(history, name="runs")
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from solverscope import solvers
-from solverscope.solvers.traces.reading import read
 
 from ..runs.second_run import recorded, second_run
-from ..settings import arguments
 from ..settings.experiment import Experiment
 from . import runs
 from .headless import Emit, RunExecutor, load, problems, sentence
@@ -22,30 +19,13 @@ from .streams import put
 VERDICTS = {True: "confirmed", False: "not confirmed", None: "not tried"}
 
 
-def chosen(run: str) -> solvers.Trace:
-    """Return the run of a number in the history, or of FILE[#LABEL].
-
-    Raises ValueError, one sentence, if there is none.
-    """
-    if run.isdecimal():
-        with runs.opened() as archive:
-            return archive.trace(arguments.number("RUN", run, low=1, kind=int))
-    file, _, label = run.rpartition("#") if "#" in run and not Path(run).exists() else (run, "", "")
-    if not file.endswith((".jsonl", ".npz")):
-        raise ValueError(f"there is no run {run}: give its number in `solverscope runs`, or FILE[#LABEL]")
-    traces = read(file)
-    found = [trace for trace in traces if label in ("", trace.info.label)]
-    if len(found) != 1:
-        labels = ", ".join(trace.info.label for trace in traces)
-        raise ValueError(f"{file} has the runs {labels}: name one of them, as {file}#{traces[0].info.label}")
-    return found[0]
-
-
-def execute(trace: solvers.Trace, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
+def execute(run: str, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
     """Hand the findings on a run to ``emit``, each with the result of its experiment if ``prove``.
 
-    Returns the exit status. Raises ValueError, one sentence, for a run that cannot be examined.
+    The run is an id of the history or ``FILE[#LABEL]``. Returns the exit status. Raises ValueError, one
+    sentence, for a run that cannot be examined.
     """
+    _, trace = runs.found_run(run)
     first = recorded(trace)
     problem = _problem(first, progress)
     if problem.key != trace.info.problem.get("key"):

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ..compatibility import why_not_solver_on
 from ..compute.lazy import lazy
 from ..declare import parameters
 from ..methods.solver import Solver
 from ..problems.line import Line
 from ..problems.point import Point
 from ..problems.problem import Problem
-from ..registry import SOLVERS, make_solver, why_not_solver_on
+from ..registry import SOLVERS, make_solver
 from ..traces.run_info import RunInfo
 from ..traces.trace import Trace
 from .finding import Change

@@ -17,8 +17,8 @@ from .checks.bank import (
     check_solver,
     tests_of,
 )
-from .checks.case import Case
-from .checks.finding import Finding
+from .checks.case import CheckCase
+from .checks.finding import CheckFailure
 from .checks.pytest_entry import parametrize_with_checks
 from .compatibility import (
     compatible,
@@ -29,6 +29,9 @@ from .compatibility import (
     why_not_solver_on,
 )
 from .declare import Parameter, Trait, param, parameters
+from .doctor.diagnosis import why_slow
+from .doctor.experiment import Verdict, experiment_limits, judge, prove
+from .doctor.finding import Change, Finding
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
 from .methods.iterate import FIELDS, Ending, Iterate

@@ -92,7 +92,7 @@ def _check(thing: Any, twin: solvers.Solver | None, say: Any) -> solvers.Report:
     return solvers.check_dataset(thing)
 
 
-def _described(file: str, thing: Any, finding: solvers.Finding, folder: Path) -> dict[str, Any]:
+def _described(file: str, thing: Any, finding: solvers.CheckFailure, folder: Path) -> dict[str, Any]:
     """Return the record of a finding, with the commands that show it; write its data into the folder."""
     record = finding.describe() | {"command": None, "serve": None, "address": None}
     case = finding.case
@@ -106,7 +106,7 @@ def _described(file: str, thing: Any, finding: solvers.Finding, folder: Path) ->
 
 
 def commands_of(
-    file: str, solver: solvers.Solver, case: solvers.Case, data: Path, iteration: int
+    file: str, solver: solvers.Solver, case: solvers.CheckCase, data: Path, iteration: int
 ) -> dict[str, str]:
     """Return the commands that run a solver on a case to an iterate, and that serve the page on it, and the
     page's address there."""

@@ -315,6 +315,20 @@ def check(
     return checks.execute(file, solver, twin, as_json=as_json, junit=path, progress=progress)
 
 
+@app.command()
+def why(
+    run: str = argument("RUN", "A run: its id in `solverscope runs`, or FILE[#LABEL] of --out."),
+    prove: bool = typer.Option(True, "--prove/--no-prove", help="Whether experiments of findings are run."),
+    as_json: bool = JSON_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
+) -> int:
+    """Say why a run is slow: findings, the costliest first, with experiments that confirm or refute them."""
+    from . import why as whys
+
+    plugins.load_all(plugin)
+    return _do(partial(whys.execute, run, prove=prove), as_json, whys.show)
+
+
 benchmarks = typer.Typer(
     rich_markup_mode=None, help="Our solvers in benchopt, a program that compares solvers."
 )

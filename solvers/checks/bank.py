@@ -16,10 +16,10 @@ from ..problems.losses.loss import Loss
 from ..problems.penalties import Penalty
 from ..registry import LOSSES, PENALTIES
 from .bench import Bench, why_not
-from .case import PAIRS_OF_CASES, Case
+from .case import PAIRS_OF_CASES, CheckCase
 from .claims import claims
 from .data import data_checks
-from .finding import Check, Fault, Finding
+from .finding import Check, CheckFailure, Fault
 from .losses import LossBench, losses
 from .observed import WALL_SECONDS, ObservedRun
 from .penalties import PenaltyBench, penalties
@@ -71,7 +71,7 @@ class Report:
     ----------
     tested : str
         Its id.
-    findings : list of Finding
+    findings : list of CheckFailure
         At most one of each check, in the order of the checks.
     passed : list of str
         Checks that found nothing.
@@ -79,16 +79,16 @@ class Report:
         Checks for which there was no time.
     seconds : float
         Wall seconds that all took.
-    cases : list of Case
+    cases : list of CheckCase
         The problems.
     """
 
     tested: str
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[CheckFailure] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    cases: list[Case] = field(default_factory=list)
+    cases: list[CheckCase] = field(default_factory=list)
 
     def describe(self) -> dict[str, Any]:
         """Return the report without its findings, as a record of type "checked"."""
@@ -96,16 +96,16 @@ class Report:
         return {"type": "checked", "tested": self.tested, **counts, "seconds": round(self.seconds, 3)}
 
 
-def cases_for(solver: Solver, most: int = MOST_CASES) -> list[Case]:
+def cases_for(solver: Solver, most: int = MOST_CASES) -> list[CheckCase]:
     """Make the cases on which a solver is tried, the most usual first.
 
     Raises ValueError if it takes no loss with any penalty.
     """
-    found = [Case.made(*pair) for pair in PAIRS_OF_CASES if not why_not(solver, *pair[1:])]
+    found = [CheckCase.made(*pair) for pair in PAIRS_OF_CASES if not why_not(solver, *pair[1:])]
     if not found:  # one that takes only what is unusual
         every = itertools.product(LOSSES, PENALTIES)
         pairs = [pair for pair in every if pair[0] != "toy" and not why_not(solver, *pair)]
-        found = [Case.made(LOSSES[loss].kinds[0], loss, penalty) for loss, penalty in pairs[:most]]
+        found = [CheckCase.made(LOSSES[loss].kinds[0], loss, penalty) for loss, penalty in pairs[:most]]
     if not found:
         raise ValueError(f"{solver.id} takes no loss with any penalty: see what it needs, {solver.needs}")
     return found[:most]
@@ -115,7 +115,7 @@ def check_solver(
     solver: Solver | type[Solver],
     *,
     twin: Solver | None = None,
-    cases: Sequence[Case] = (),
+    cases: Sequence[CheckCase] = (),
     seconds: float = SECONDS_OF_CHECKS,
     say: Callable[[str], None] = lambda text: None,
 ) -> Report:
@@ -127,7 +127,7 @@ def check_solver(
         The solver, or its class with the hyper-parameters at their defaults. It need not be registered.
     twin : Solver, optional
         A solver whose iterates should be the same. Its optimum is then the one that is trusted.
-    cases : sequence of Case
+    cases : sequence of CheckCase
         The problems; by default some that it takes.
     seconds : float
         CPU seconds for all checks, compiling included.
@@ -150,7 +150,7 @@ def check_solver(
         if not chosen:
             raise ValueError(f"{twin.id} takes no problem that {made.id} takes: choose another twin")
     began, clock, report = time.monotonic(), CheckClock(), Report(made.id)
-    found: dict[str, Finding] = {}
+    found: dict[str, CheckFailure] = {}
     passed: dict[str, None] = {}
     checks = SOLVER_CHECKS if twin is None else (*SOLVER_CHECKS, *twin_checks)
     for case in chosen:
@@ -190,7 +190,7 @@ def check_loss(loss: Loss | type[Loss]) -> Report:
     made = loss() if isinstance(loss, type) else loss
     report, began = Report(made.id), time.monotonic()
     with _registered(LOSSES, type(made)):
-        report.cases = [Case.made(kind, made.id, "l2") for kind in made.kinds if kind != "function"]
+        report.cases = [CheckCase.made(kind, made.id, "l2") for kind in made.kinds if kind != "function"]
         benches = [LossBench(made, case) for case in report.cases]
         _fill(report, losses, benches)
     report.seconds = time.monotonic() - began
@@ -224,7 +224,7 @@ def _fill(report: Report, checks: Sequence[Check], benches: Sequence[Any]) -> No
                 case = getattr(bench, "case", None)
                 where = (fault.sentence, fault.iteration, case)
                 report.findings.append(
-                    Finding(report.tested, check.name, check.quantity, check.claim, *where)
+                    CheckFailure(report.tested, check.name, check.quantity, check.claim, *where)
                 )
                 break
         else:
@@ -295,13 +295,13 @@ def find(check: Check, benches: Sequence[Bench]) -> tuple[Bench, Fault] | None:
     return None
 
 
-def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> Finding:
+def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> CheckFailure:
     """Return the finding on the smallest case on which the same check still finds something.
 
     Samples, features and iterations are halved while it does.
     """
     clock = CheckClock()
-    smaller: Iterator[Case] = bench.case.smaller()
+    smaller: Iterator[CheckCase] = bench.case.smaller()
     while (case := next(smaller, None)) is not None and clock.seconds < seconds:
         try:
             tried = bench.on(case, seconds=min(bench.seconds, 1.0))
@@ -312,14 +312,14 @@ def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> Finding:
             bench, fault, smaller = tried, found, case.smaller()
     quantity = fault.quantity or check.quantity
     where = (fault.sentence, fault.iteration, bench.case)
-    return Finding(bench.solver.id, check.name, quantity, check.claim, *where)
+    return CheckFailure(bench.solver.id, check.name, quantity, check.claim, *where)
 
 
-def over(run: ObservedRun) -> list[Finding]:
+def over(run: ObservedRun) -> list[CheckFailure]:
     """Return what the checks of iterates find in a run that was observed."""
     found = ((check, check.first(run)) for check in (*claims[:-1], *searches, *sets[:-1]))
     return [
-        Finding(
+        CheckFailure(
             run.solver.id,
             check.name,
             fault.quantity or check.quantity,

@@ -11,7 +11,7 @@ import numpy as np
 from ..registry import PENALTIES
 from ..traces.first_difference import compare_runs
 from .bench import Bench, scaled
-from .case import Case
+from .case import CheckCase
 from .claims import bound_is_not_below, objective_error
 from .finding import Checks, Fault
 from .observed import TOL_OF_CHECKS, ObservedRun, observe
@@ -193,7 +193,7 @@ def sum_and_average_agree(bench: Bench) -> Iterator[Fault]:
     yield from _another_order(bench, other, "the sum and nλ" if problem.average else "the average", factor)
 
 
-def _another_order(bench: Bench, case: Case, how: str, factor: float = 1.0) -> Iterator[Fault]:
+def _another_order(bench: Bench, case: CheckCase, how: str, factor: float = 1.0) -> Iterator[Fault]:
     """Compare the least f of the run with that on the same problem in other words; f of that times
     ``factor``."""
     run = bench.run

@@ -103,7 +103,7 @@ def test_the_first_quantity_in_which_a_twin_differs_is_named():
 
 
 def test_a_case_halves_its_samples_and_features_and_keeps_its_rows():
-    case = solvers.Case.made("sequences", "chain-crf", "l1")
+    case = solvers.CheckCase.made("sequences", "chain-crf", "l1")
     first, last, *narrow = case.smaller()
     assert first.n_samples == last.n_samples == case.n_samples // 2
     assert first.offsets[-1] == len(first.X) == len(first.y)

@@ -117,9 +117,9 @@ def load_file(path: Path, namespace: str = "") -> None:
 def _registering_as(namespace: str) -> Iterator[None]:
     """Put a namespace before the ids of what is registered in the block."""
     from solverscope.datasets.registry import DATA_NAMESPACE
-    from solverscope.solvers.registry import NAMESPACE
+    from solverscope.solvers.registry import PLUGIN_NAMESPACE
 
-    tokens = [(variable, variable.set(namespace)) for variable in (NAMESPACE, DATA_NAMESPACE)]
+    tokens = [(variable, variable.set(namespace)) for variable in (PLUGIN_NAMESPACE, DATA_NAMESPACE)]
     try:
         yield
     finally:

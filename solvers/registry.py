@@ -139,7 +139,7 @@ PENALTIES: dict[str, type[Penalty]] = {
 
 Thing = TypeVar("Thing", bound=type)
 #: What is put before the ids of classes that are registered; set while a plug-in is loaded.
-NAMESPACE = ContextVar("NAMESPACE", default="")
+PLUGIN_NAMESPACE = ContextVar("PLUGIN_NAMESPACE", default="")
 
 
 def register(thing: Thing) -> Thing:
@@ -187,7 +187,7 @@ def _add(cls: Any, base: type[Declared], table: dict[str, Any]) -> Any:
             f"{cls.__name__} does not declare {min(other)}: write {min(other)}: type = "
             "solvers.param(default, help)"
         )
-    if (space := NAMESPACE.get()) and cls.namespace != space:
+    if (space := PLUGIN_NAMESPACE.get()) and cls.namespace != space:
         cls.namespace, cls.id, cls.name = space, f"{space}-{cls.id}", f"{cls.name} ({space})"
     if cls.id in table and place(table[cls.id]) != place(cls):
         raise ValueError(f"{cls.id} is registered already: give your class another id")

@@ -64,6 +64,7 @@ from .runs.stopping import Stopping, relative_gap, undercuts
 from .search.line_search import Armijo, Wolfe
 from .search.outcome import SearchLog as Search
 from .search.outcome import SearchResult
+from .traces.first_difference import RunComparison, compare_runs
 from .traces.reading import read
 from .traces.run_info import RunInfo
 from .traces.segments import Segment, segments

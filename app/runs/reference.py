@@ -107,7 +107,7 @@ def reference(
     if best is None:
         if problem.smooth or problem.penalty.ridge:
             raise ValueError("no solver here finds f* of this problem")
-        raise ValueError("f* of a function with kinks and no ridge cannot be proved")
+        raise ValueError("f* cannot be certified for a non-smooth f without an ℓ2 term")
     if near or most >= MAX_REFERENCE_SECONDS:  # else the next caller may give more time
         keep(problem, best)
     return best

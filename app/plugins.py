@@ -48,6 +48,11 @@ def loaded() -> list[str]:
     return [module.__file__ for module in modules if module.__file__ is not None]
 
 
+def has_any() -> bool:
+    """Return whether users' own code is registered."""
+    return bool(loaded() or entry_points(group=ENTRY_POINT_GROUP))
+
+
 class Uncached(SourceFileLoader):
     """Compiles a file whenever it is loaded.
 

@@ -36,6 +36,7 @@ from ..settings.settings_table import (
 )
 from . import printing, signals, streams
 from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
+from .history import diff, history
 from .options import (
     CHOOSE_OPTION,
     FOLDS_OPTION,
@@ -295,51 +296,8 @@ def paper(
     return _do(execute, as_json, printing.show_exhibits)
 
 
-history = typer.Typer(rich_markup_mode=None)
 app.add_typer(history, name="runs")
-
-
-@history.callback(invoke_without_command=True)
-def runs(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
-    """List the runs that are kept, of pages and of files; import and export them."""
-    from . import runs
-
-    if context.invoked_subcommand is None:
-        found = runs.entries()
-        if as_json:
-            streams.put_json(found)
-        else:
-            printing.show_runs(found)
-
-
-@history.command("import")
-def import_(
-    file: list[str] = argument("FILE...", "What `run --out` or benchopt wrote."),
-) -> int:
-    """Put runs of .jsonl, .npz or .parquet files among those that are kept: a page can then show them."""
-    from . import runs
-
-    for id in runs.add(file):
-        streams.put(f"{id}\n")
-    return FINISHED
-
-
-@history.command()
-def export(
-    run: str = argument("ID", "See `solverscope runs`."),
-    format: str | None = option("--format", "jsonl|csv", "What is printed; by default jsonl."),
-    out: str | None = OUT_OPTION,
-) -> int:
-    """Print the records of a run, or write them to a file."""
-    from . import runs
-
-    id = arguments.number("ID", run, low=1, kind=int)
-    if format is not None and out is not None:
-        raise ValueError("give --format or --out, not both: the name of the file says in which form it is")
-    if format not in (None, *runs.STDOUT_FORMATS):
-        raise ValueError(f"--format {format} is not possible: choose one of {', '.join(runs.STDOUT_FORMATS)}")
-    streams.put(runs.export(id, _out(out), format or runs.STDOUT_FORMATS[0]))
-    return FINISHED
+app.command()(diff)
 
 
 benchmarks = typer.Typer(

@@ -1,6 +1,8 @@
 """Exit statuses of the command line."""
 
 FINISHED = 0
+#: `diff`: the runs are different.
+DIFFERENT = 1
 BAD_INPUT = 2
 FAILED = 3
 #: A result could not be written: the disk or the output is full, read-only, or closed.

@@ -97,6 +97,14 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
     put("".join(f"{e['damage']}\n" for e in entries if "damage" in e))
 
 
+def show_comparison(record: Mapping[str, Any]) -> None:
+    """Print the settings in which two runs differ, and the first iterate and quantity that does."""
+    heads = {"what": "setting", "left": record["left"], "right": record["right"]}
+    if record["settings"]:
+        show_table({name: TableColumn(head) for name, head in heads.items()}, record["settings"])
+    put(f"{record['message']}\n")
+
+
 def show_choices(records: Sequence[dict[str, Any]]) -> None:
     """Print the chosen λ, one line each."""
     chosen = [record for record in records if record["type"] == "choice"]

@@ -1,21 +1,32 @@
-"""The history of runs without a page: listed, written to files, and filled from files."""
+"""The history of runs without a page: listed, compared, written to files, and filled from files."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from solverscope.solvers.compute.atomic_files import NotWritten
+from solverscope.solvers.traces.first_difference import SAME_UP_TO, RunComparison, compare_runs
 from solverscope.solvers.traces.reading import read
 from solverscope.solvers.traces.trace import Trace, plain, save
 
-from ..runs.archive import PERSISTENT_LIMITS, Archive, ArchivedRun, NewerVersionError, default_path, explain
-from ..runs.compare import options
+from ..runs.archive import (
+    PERSISTENT_LIMITS,
+    Archive,
+    ArchivedRun,
+    NewerVersionError,
+    default_path,
+    explain,
+    info_json,
+)
+from ..runs.compare import Difference, differing_settings, options
 from ..runs.formats import as_bytes
+from ..settings.resume_point import run_of_file
 
 #: What `export` writes on standard output.
 STDOUT_FORMATS = ("jsonl", "csv")
@@ -86,6 +97,58 @@ def _curves(archive: Archive, path: Path) -> list[Trace]:
         scaled = (lasso.in_our_units(curves, run) for run in lassos)
         found += next(filter(None, scaled), curves)
     return found
+
+
+class ComparedRuns(NamedTuple):
+    """Two runs: their names, the settings in which they differ, and the first iterate that differs."""
+
+    names: tuple[str, str]
+    settings: list[Difference]
+    found: RunComparison
+
+    def record(self) -> dict[str, Any]:
+        """Return the comparison as a plain record."""
+        first = self.found.difference
+        return {
+            "type": "diff",
+            "left": self.names[0],
+            "right": self.names[1],
+            "same": first is None,
+            "iterates": self.found.iterates,
+            "quantities": list(self.found.quantities),
+            "first": None if first is None else plain(first._asdict()),
+            "settings": [one._asdict() for one in self.settings],
+            "message": self.found.sentence(*self.names),
+        }
+
+
+def compare(left: str, right: str, tol: float | None = None) -> ComparedRuns:
+    """Compare two runs, each an id of the history or ``FILE[#LABEL]``. Raises ValueError, one sentence, if
+    one cannot be read."""
+    a, b = _found(left), _found(right)
+    names = _title(a[0]), _title(b[0])
+    if names[0] == names[1]:
+        names = left, right
+    try:
+        found = compare_runs(a[1], b[1], tol=SAME_UP_TO if tol is None else tol)
+    except ValueError as error:
+        raise ValueError(f"{left} and {right} cannot be compared: {error}") from None
+    return ComparedRuns(names, differing_settings(a[0], b[0]), found)
+
+
+def _title(kept: ArchivedRun) -> str:
+    return kept.title if kept.id else kept.label
+
+
+def _found(name: str) -> tuple[ArchivedRun, Trace]:
+    """Return the run with this id in the history, or the one that ``FILE[#LABEL]`` names."""
+    if name.isdecimal() and not Path(name).exists():
+        with opened() as archive:
+            return archive.run(int(name)), archive.trace(int(name))
+    _, trace = run_of_file(name, "'{run}'")
+    info = trace.info
+    about = json.loads(info_json(trace))
+    return ArchivedRun(0, label=info.label, solver=info.solver, about=about, state=trace.status), trace
 
 
 def export(id: int, out: Path | None, form: str) -> str:

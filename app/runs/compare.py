@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-import numpy as np
-
 from solverscope import datasets
 from solverscope.app.runs.archive import ArchivedRun
 from solverscope.app.settings import wording
@@ -80,18 +78,8 @@ def differing_settings(left: ArchivedRun, right: ArchivedRun) -> list[Difference
 
 
 def differing_ends(left: tuple[ArchivedRun, Trace], right: tuple[ArchivedRun, Trace]) -> list[Difference]:
-    """List the iteration at which two runs part, and the differences of their ends."""
-    known = [_ends(*one) for one in (left, right)]
-    parted = parting(left[1], right[1])
-    first = [] if parted is None else [Difference("objective differs from iteration", parted, parted)]
-    return [*first, *_differing(*known)]
-
-
-def parting(left: Trace, right: Trace) -> int | None:
-    """Return the first common iteration at which the objectives differ; return None if there is none."""
-    both, in_left, in_right = np.intersect1d(left.iteration, right.iteration, return_indices=True)
-    differ = np.flatnonzero(left.objective[in_left] != right.objective[in_right])
-    return int(both[differ[0]]) if differ.size else None
+    """List the differences of the ends of two runs."""
+    return list(_differing(*(_ends(*one) for one in (left, right))))
 
 
 def _ends(kept: ArchivedRun, trace: Trace) -> dict[str, Any]:

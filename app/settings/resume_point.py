@@ -10,8 +10,29 @@ from typing import Any
 from solverscope import solvers
 from solverscope.solvers.traces.reading import read
 from solverscope.solvers.traces.segments import about_at
+from solverscope.solvers.traces.trace import Trace
 
 from . import arguments
+
+
+def run_of_file(name: str, example: str) -> tuple[str, Trace]:
+    """Return the file and the run that ``FILE[#LABEL]`` names.
+
+    Raises ValueError, one sentence, if it names none or several. ``example`` tells how to name one, with
+    ``{run}`` in place of file and label.
+    """
+    file, _, label = name.rpartition("#") if "#" in name and not Path(name).exists() else (name, "", "")
+    traces = read(file)
+    labels = [trace.info.label for trace in traces]
+    found = [trace for trace in traces if label in ("", trace.info.label)]
+    if not found:
+        raise ValueError(f"{file} has no run labelled {label!r}, only {', '.join(labels)}")
+    if len(found) > 1 and label:
+        raise ValueError(f"{file} has {len(found)} runs labelled {label!r}: give a file with one of them")
+    if len(found) > 1:
+        choice = example.format(run=f"{file}#{labels[0]}")
+        raise ValueError(f"{file} has the runs {', '.join(labels)}: name one, as {choice}")
+    return file, found[0]
 
 
 @dataclass(frozen=True)
@@ -37,18 +58,8 @@ class ResumePoint:
         if not (at and name):
             raise ValueError(f"--from {text} names no iterate: write --from FILE[#LABEL]@ITERATION")
         iteration = arguments.number(f"--from {name}@ITERATION", number, low=0, kind=int)
-        file, _, label = name.rpartition("#") if "#" in name and not Path(name).exists() else (name, "", "")
-        traces = read(file)
-        labels = [trace.info.label for trace in traces]
-        found = [trace for trace in traces if label in ("", trace.info.label)]
-        if not found:
-            raise ValueError(f"{file} has no run labelled {label!r}, only {', '.join(labels)}")
-        if len(found) > 1 and label:
-            raise ValueError(f"{file} has {len(found)} runs labelled {label!r}: give a file with one of them")
-        if len(found) > 1:
-            choice = f"{file}#{labels[0]}@{iteration}"
-            raise ValueError(f"{file} has the runs {', '.join(labels)}: name one, as --from {choice!r}")
-        return cls(text, file, about_at(found[0], iteration), solvers.origin_of(found[0], iteration))
+        file, found = run_of_file(name, f"--from '{{run}}@{iteration}'")
+        return cls(text, file, about_at(found, iteration), solvers.origin_of(found, iteration))
 
     @property
     def suffix(self) -> str:

@@ -79,7 +79,14 @@ def test_a_run_from_yesterday_is_compared_with_one_of_now(visit):
     differs = tab.page.locator(".differences tr", has_text="solver: pairs kept m")
     differs.wait_for()
     assert differs.locator("td").all_text_contents() == ["solver: pairs kept m", "2", "auto"]
-    assert tab.page.locator(".differences tr", has_text="objective differs from iteration").count() == 1
+    assert (
+        tab.page.locator(".differences p", has_text="First difference: iteration 3, L-BFGS pairs").count()
+        == 1
+    )
+    tab.button("Show this iterate").click()
+    tab.wait_until(
+        lambda: tab.page.get_by_role("slider", name="Iteration").input_value() == "3", "the cursor"
+    )
 
     tab.button("Run").click()  # the ghost stays
     listed(tab, "prox-qn #4")

@@ -22,7 +22,7 @@ from solverscope.app.settings import wording
 from solverscope.app.ui.batch import batch
 from solverscope.app.views import PastRuns
 from solverscope.app.views.compare.past_runs import line
-from solverscope.solvers import FIELDS, Trace
+from solverscope.solvers import FIELDS, Trace, compare_runs
 
 #: Seconds after which the list is asked for again: another server may have changed it.
 STALE = 2.0
@@ -58,6 +58,7 @@ class RunsPanel:
         self._deleted: list[int] = []
         self._said = ""
         self._compared: tuple[int, ...] = ()
+        self._goal: tuple[int, int] | None = None
         self._waiting: list[tuple[Future[Any], Callable[[Any], None]]] = []
         self._asked: Future[list[ArchivedRun]] | None = None
         self._asked_at, self._version = -STALE, -1
@@ -140,6 +141,8 @@ class RunsPanel:
                 )
             case "show":
                 self._bring(ids)
+            case "go" if len(self._compared) == 2:
+                self._go(self._compared, data.get("iteration", 0))
             case "put-away":
                 for run in [run for run in self._past if run.id in ids]:
                     self._session.remove(run)
@@ -188,6 +191,24 @@ class RunsPanel:
             return
         problem = self._page.problem.known(trace.info.problem.get("key"))
         self._session.add(PastRun(kept, trace, free_style(self._session.runs), problem))
+        self._reach()
+
+    def _go(self, ids: Sequence[int], iteration: object) -> None:
+        """Show runs, and move the cursor to an iterate of the first."""
+        self._goal = (ids[0], iteration) if isinstance(iteration, int) else None
+        here = {run.id for run in self._session.runs}
+        self._bring([id for id in ids if id not in here])
+        self._reach()
+
+    def _reach(self) -> None:
+        """Move the cursor to the iterate asked for, once its run is shown."""
+        if self._goal is None:
+            return
+        id, iteration = self._goal
+        for run in self._session.runs:
+            if run.id == id and run.trace is not None:
+                self._session.cursor.place(run.trace, iteration)
+                self._goal = None
 
     # results of benchopt
 
@@ -206,7 +227,7 @@ class RunsPanel:
         if pair == self._compared:
             return
         self._compared = pair
-        self.view.compare((), ())
+        self.view.compare()
         if pair:
             both = self._history.ask(lambda archive: [_load(archive, id) for id in pair])
             self._ask(both, partial(self._found, pair))
@@ -219,7 +240,13 @@ class RunsPanel:
         rows = [(one.what, *map(_plain, one[1:])) for one in differing_settings(left[0], right[0])]
         ends = differing_ends(left, right)
         rows += [(_name(one.what), *(_text(one.what, value) for value in one[1:])) for one in ends]
-        self.view.compare(heads, rows, "None: settings, iterates and results are the same.")
+        try:
+            found = compare_runs(left[1], right[1])
+        except ValueError as error:
+            self.view.compare(heads, rows, str(error))
+            return
+        there = None if found.difference is None else found.difference.iteration
+        self.view.compare(heads, rows, found.sentence(left[0].title, right[0].title), there)
 
     # the list
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from solverscope.app import ui
 from solverscope.app.settings import wording
 from solverscope.app.settings.own_file_names import named
 from solverscope.app.ui.component import Component
+from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.view import View
 from solverscope.app.views.compare.summary import as_html
@@ -52,11 +54,17 @@ class PastRuns(View):
         self._given = on_act is None
         self.list = RunList(sizing_mode="stretch_width")
         self.list.on_message = on_act
+        self._first = ui.html(sizing_mode="stretch_width", css_classes=["differences"])
         self._differences = ui.html(sizing_mode="stretch_width", css_classes=["differences"])
+        self._iteration = 0
+        self.there = pmui.Button(
+            label="Show this iterate", icon="my_location", variant="text", size="small", visible=False
+        )
+        self.there.on_click(self._ask_to_go)
         super().__init__(*shown, **params)
 
     def build(self) -> None:
-        self._compared = ui.column(self._differences, kind="narrow early")
+        self._compared = ui.column(self._first, self.there, self._differences, kind="narrow early")
         self._compared.visible = False
         self._body.append(ui.column(ui.column(self.list, kind="broad"), self._compared, kind="across"))
 
@@ -77,14 +85,24 @@ class PastRuns(View):
         self.list.param.update(entries=list(entries), chosen=list(chosen), notice=notice, undo=undo)
         self.update()
 
-    def compare(self, heads: Sequence[str], rows: Sequence[Sequence[str]], said: str = "") -> None:
-        """Show a table of differences, or hide it if ``heads`` is empty. ``said`` replaces missing rows."""
-        text = ""
-        if heads:
-            body = as_html(heads, rows) if rows else f'<p class="note">{said}</p>'
-            text = f"<h2>Differences</h2>{body}"
-        self._differences.object = text
-        self._compared.visible = bool(text)
+    def compare(
+        self,
+        heads: Sequence[str] = (),
+        rows: Sequence[Sequence[str]] = (),
+        said: str = "",
+        iteration: int | None = None,
+    ) -> None:
+        """Show the first difference in a sentence, above a table of the others, or hide them if ``heads`` is
+        empty. ``iteration`` is that of the sentence, if the cursor can go there."""
+        self._first.object = f"<h2>Differences</h2><p>{html.escape(ui.capital(said))}.</p>" if heads else ""
+        self._differences.object = as_html(heads, rows) if rows else ""
+        self._iteration = iteration or 0
+        self.there.visible = iteration is not None
+        self._compared.visible = bool(heads)
+
+    def _ask_to_go(self, event: object) -> None:
+        if self.list.on_message is not None:
+            self.list.on_message({"action": "go", "iteration": self._iteration})
 
 
 def line(

@@ -1,4 +1,4 @@
-"""What differs between two runs: settings, the iterate at which they part, and how they end."""
+"""What differs between two runs: settings, and how they end."""
 
 from __future__ import annotations
 
@@ -23,15 +23,10 @@ def entered(archive, problem, setting="", **params):
     return archive.run(id), archive.trace(id)
 
 
-def test_another_memory_is_what_differs_and_where_the_curves_part(archive, small_problem):
+def test_another_memory_is_what_differs(archive, small_problem):
     a, b = entered(archive, small_problem), entered(archive, small_problem, memory=2)
     assert differing_settings(a[0], b[0]) == [Difference("solver: pairs kept m", "auto", 2)]
-    first, *ends = differing_ends(a, b)
-    assert first.what == "objective differs from iteration"
-    k = first.left
-    assert a[1].objective[:k].tolist() == b[1].objective[:k].tolist()
-    assert a[1].objective[k] != b[1].objective[k]
-    named = {end.what: (end.left, end.right) for end in ends}
+    named = {end.what: (end.left, end.right) for end in differing_ends(a, b)}
     assert named["objective"] == (a[0].result["objective"], b[0].result["objective"])
 
 

@@ -165,10 +165,31 @@ def test_what_differs_between_two_is_told(enter, panel):
     panel.act("choose", ids, value=True)
     told = text(panel.view)
     assert "<td>solver: pairs kept m</td><td>auto</td><td>2</td>" in told
-    assert "<td>objective differs from iteration</td>" in told
+    assert "First difference: iteration 3, L-BFGS pairs held: 3 of prox-qn #1 and 2 of prox-qn #2." in told
     assert "<th>prox-qn #1</th><th>prox-qn #2</th>" in told
     panel.act("choose", ids[1:], value=False)
     assert "<table" not in text(panel.view)
+
+
+def test_the_cursor_goes_to_the_first_difference(enter, panel, session):
+    ids = [enter(), enter(memory=2)]
+    panel.settle()
+    panel.act("choose", ids, value=True)
+    panel.act("go", iteration=3)
+    assert [run.label for run in session.runs] == ["prox-qn #1", "prox-qn #2"]
+    assert (session.cursor.run.info.label, session.cursor.iteration) == ("prox-qn #1", 3)
+    session.cursor.place(session.runs[1].trace, 0)
+    panel.act("go", iteration=3)  # both are there
+    assert (session.cursor.run.info.label, session.cursor.iteration) == ("prox-qn #1", 3)
+    assert len(session.runs) == 2
+
+
+def test_equal_runs_are_told_to_be_equal(enter, panel):
+    ids = [enter(), enter()]
+    panel.settle()
+    panel.act("choose", ids, value=True)
+    assert "Prox-qn #1 and prox-qn #2 are the same in" in text(panel.view)
+    assert not panel.view.there.visible
 
 
 def test_that_problems_differ_is_told_in_words(enter, panel, small_problem):

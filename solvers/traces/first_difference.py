@@ -1,0 +1,333 @@
+"""The first iterate, and the first quantity of it, in which two runs differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..linalg.working_set import WorkingSet
+from ..methods.iterate import FIELDS, Iterate
+from .trace import Trace
+
+#: Relative tolerance: differences of rounding are smaller during most of a run.
+SAME_UP_TO = 1e-9
+
+
+class Quantity(NamedTuple):
+    """A quantity of an iterate: how it is called, and the function that reads it, or None if it is not known.
+
+    A quantity that vanishes at the optimum is compared relative to its largest size so far, any other one
+    relative to its own size.
+    """
+
+    name: str
+    title: str
+    read: Callable[[Iterate], Any]
+    vanishes: bool = False
+
+
+class QuantityDifference(NamedTuple):
+    """The difference of two values of a quantity.
+
+    Attributes
+    ----------
+    iteration : int
+        The iterate's number.
+    name, title : str
+        The quantity.
+    left, right
+        Its values; of arrays, the entries that differ most.
+    entry : int or None
+        The number of this entry.
+    difference, tolerance : float
+        The size of the difference, and the largest one allowed.
+    """
+
+    iteration: int
+    name: str
+    title: str
+    left: Any
+    right: Any
+    entry: int | None = None
+    difference: float = math.nan
+    tolerance: float = math.nan
+
+    def sentence(self, left: str = "the first", right: str = "the second") -> str:
+        """Return the difference as a sentence, in which the runs have these names."""
+        what = self.title if self.entry is None else f"{self.title}, entry {self.entry}"
+        counted = self.name in FIELDS and FIELDS[self.name].type is int
+        size = ""
+        if math.isfinite(self.difference) and not counted:
+            size = f" (they differ by {self.difference:.2g}, {self.tolerance:.2g} is allowed)"
+        return (
+            f"first difference: iteration {self.iteration}, {what}: {_text(self.left)} of {left} and "
+            f"{_text(self.right)} of {right}{size}"
+        )
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Two runs compared iterate by iterate.
+
+    Attributes
+    ----------
+    iterates : int
+        How many iterates were compared, that with the difference included.
+    quantities : tuple of str
+        Names of the quantities that both runs know.
+    difference : QuantityDifference or None
+        The first difference; None if the runs are the same.
+    """
+
+    iterates: int = 0
+    quantities: tuple[str, ...] = ()
+    difference: QuantityDifference | None = None
+
+    def sentence(self, left: str = "the first", right: str = "the second") -> str:
+        """Return the result as a sentence, in which the runs have these names."""
+        if self.difference is not None:
+            return self.difference.sentence(left, right)
+        titles = ", ".join(q.title for q in QUANTITIES if q.name in self.quantities)
+        return f"{left} and {right} are the same in {self.iterates} iterates: {titles}"
+
+
+def compare_runs(
+    left: Trace | Iterable[Iterate],
+    right: Trace | Iterable[Iterate],
+    *,
+    tol: float = SAME_UP_TO,
+    max_iter: int | None = None,
+) -> RunComparison:
+    """Walk two runs in step up to the first quantity that differs.
+
+    Quantities are compared in the order in which an iteration makes them: working set, direction, step,
+    weights, f, gradient, violation, pair, γ, the next direction. Those that only one run knows are left out,
+    as are times and passes.
+
+    Parameters
+    ----------
+    left, right : Trace or iterable of Iterate
+        The runs. Generators of solvers show weights, directions and pairs, too, and are advanced no further
+        than needed.
+    tol : float
+        Relative tolerance; 0 for the same bits.
+    max_iter : int, optional
+        The last iteration to compare; by default there is none.
+
+    Returns
+    -------
+    RunComparison
+
+    Raises
+    ------
+    ValueError
+        If no iterate of the runs has the same number.
+
+    Examples
+    --------
+    >>> from solverscope import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+    >>> ten, three = (solvers.make_solver("lbfgs", memory=m).iterate(problem) for m in (10, 3))
+    >>> found = solvers.compare_runs(ten, three)
+    >>> found.difference.iteration, found.difference.title
+    (4, 'L-BFGS pairs held')
+    """
+    compared: dict[str, None] = {}
+    sizes: dict[str, float] = {}
+    count = 0
+    for a, b in _in_step(_iterates(left), _iterates(right), max_iter):
+        if a is None or b is None:
+            return RunComparison(count, tuple(compared), _end(a, b))
+        count += 1
+        for quantity in QUANTITIES:
+            values = quantity.read(a), quantity.read(b)
+            if values[0] is None or values[1] is None:
+                continue
+            compared[quantity.name] = None
+            if found := _difference(quantity, *values, tol, sizes):
+                found = found._replace(iteration=int(a.iteration), entry=_weight(a, values[0], found.entry))
+                return RunComparison(count, tuple(compared), found)
+    if not count:
+        raise ValueError("the runs have no iterate in common")
+    return RunComparison(count, tuple(compared))
+
+
+def _iterates(run: Trace | Iterable[Iterate]) -> Iterator[Iterate]:
+    if not isinstance(run, Trace):
+        yield from run
+        return
+    rows, _, _ = run.since(None)
+    last = len(rows["iteration"]) - 1
+    for k in range(last + 1):
+        iterate = Iterate(**{name: column[k] for name, column in rows.items()})
+        yield replace(iterate, w=run.w) if k == last else iterate
+
+
+def _in_step(
+    left: Iterator[Iterate], right: Iterator[Iterate], max_iter: int | None
+) -> Iterator[tuple[Iterate | None, Iterate | None]]:
+    """Yield the iterates that have the same number; at the end None for a run that has no more, if the other
+    one has."""
+    a, b = next(left, None), next(right, None)
+    met = False
+    while a is not None and b is not None:
+        if max_iter is not None and max(a.iteration, b.iteration) > max_iter:
+            return
+        if a.iteration == b.iteration:
+            met = True
+            yield a, b
+            a, b = next(left, None), next(right, None)
+        elif a.iteration < b.iteration:
+            a = next(left, None)
+        else:
+            b = next(right, None)
+    more = a or b
+    if met and more is not None and (max_iter is None or more.iteration <= max_iter):
+        yield a, b
+
+
+def _end(a: Iterate | None, b: Iterate | None) -> QuantityDifference:
+    more = a or b
+    assert more is not None  # one of the two goes on
+    there, over = "an iterate", "none"
+    values = (there, over) if b is None else (over, there)
+    return QuantityDifference(int(more.iteration), "end", "iterates", *values)
+
+
+def _difference(
+    quantity: Quantity, left: Any, right: Any, tol: float, sizes: dict[str, float]
+) -> QuantityDifference | None:
+    """Compare two known values; ``sizes`` has the largest one so far of each quantity that vanishes."""
+    if isinstance(left, WorkingSet):
+        return _difference_of_sets(quantity, left, right)
+    a, b = (np.asarray(value, dtype=float) for value in (left, right))
+    if a.shape != b.shape:
+        # entries of other sets of weights: the sets are quantities of their own
+        return None if quantity.name != "w" else _found(quantity, f"{a.size} weights", f"{b.size} weights")
+    if not a.size:
+        return None
+    finite = np.isfinite(a) & np.isfinite(b)
+    size = float(
+        max(np.max(np.abs(a), where=finite, initial=0.0), np.max(np.abs(b), where=finite, initial=0.0))
+    )
+    if quantity.vanishes:
+        size = sizes[quantity.name] = max(size, sizes.get(quantity.name, 0.0))
+    apart = np.where(finite, np.abs(np.subtract(a, b, where=finite, out=np.zeros(a.shape))), np.inf)
+    apart[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+    worst = int(np.argmax(apart))
+    by = float(apart.flat[worst])
+    if by <= tol * size:
+        return None
+    entry = worst if a.ndim else None
+    return _found(quantity, a.flat[worst].item(), b.flat[worst].item(), entry, by, tol * size)
+
+
+def _weight(iterate: Iterate, values: Any, entry: int | None) -> int | None:
+    """Return the number of the weight that an entry belongs to, where arrays have one for each member."""
+    active = _active(iterate)
+    if entry is None or active is None or active.full or np.size(values) != len(active):
+        return entry
+    return int(active.coordinates[entry])
+
+
+def _difference_of_sets(quantity: Quantity, left: WorkingSet, right: WorkingSet) -> QuantityDifference | None:
+    only = np.setxor1d(left.coordinates, right.coordinates, assume_unique=True)
+    if not only.size:
+        return None
+    within = "in the set", "not in it"
+    values = within if only[0] in left.coordinates else within[::-1]
+    return _found(quantity, *values, int(only[0]))
+
+
+def _found(quantity: Quantity, left: Any, right: Any, *more: Any) -> QuantityDifference:
+    return QuantityDifference(-1, quantity.name, quantity.title, left, right, *more)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _field(name: str, vanishes: bool = False) -> Quantity:
+    field = FIELDS[name]
+
+    def read(iterate: Iterate) -> Any:
+        value = getattr(iterate, name)
+        return value if field.is_known(value) else None
+
+    return Quantity(name, field.label, read, vanishes)
+
+
+def _of(reference: str, attribute: str) -> Callable[[Iterate], Any]:
+    """Return the function that reads an attribute of a live reference."""
+
+    def read(iterate: Iterate) -> Any:
+        value = getattr(iterate.live.get(reference), attribute, None)
+        return None if isinstance(value, float) and math.isnan(value) else value
+
+    return read
+
+
+def _active(iterate: Iterate) -> WorkingSet | None:
+    return iterate.live.get("active")
+
+
+def _gradient(iterate: Iterate) -> np.ndarray | None:
+    return iterate.live.get("gradient")
+
+
+def _trials(column: int) -> Callable[[Iterate], list[float] | None]:
+    def read(iterate: Iterate) -> list[float] | None:
+        line = iterate.live.get("line")
+        return None if line is None else [trial[column] for trial in line.trials]
+
+    return read
+
+
+def _pair(attribute: str) -> Callable[[Iterate], np.ndarray | None]:
+    def read(iterate: Iterate) -> np.ndarray | None:
+        pairs = getattr(iterate.live.get("memory"), attribute, ())
+        return pairs[-1] if len(pairs) else None
+
+    return read
+
+
+#: What is compared, in the order in which an iteration makes it.
+QUANTITIES: tuple[Quantity, ...] = (
+    _field("epoch"),
+    _field("returned"),
+    _field("working_set"),
+    Quantity("active", "working set", _active),
+    Quantity("search_direction", "direction of the search", _of("line", "d"), vanishes=True),
+    _field("inner_iterations"),
+    Quantity("search_slope", "slope along the direction", _of("line", "slope"), vanishes=True),
+    Quantity("promised", "decrease Δ that the model promises", _of("line", "promised"), vanishes=True),
+    Quantity("trial_steps", "steps tried", _trials(0)),
+    Quantity("trial_objectives", "f at the steps tried", _trials(1)),
+    _field("ls_trials"),
+    _field("step"),
+    Quantity("w", "weights", lambda iterate: iterate.w),
+    _field("objective"),
+    _field("loss"),
+    _field("penalty"),
+    _field("nnz"),
+    _field("nnz_rows"),
+    Quantity("gradient", "gradient", _gradient, vanishes=True),
+    _field("violation", vanishes=True),
+    _field("memory_pairs"),
+    Quantity("s", "newest pair's s", _pair("S"), vanishes=True),
+    Quantity("y", "newest pair's y", _pair("Y"), vanishes=True),
+    _field("curvature", vanishes=True),
+    _field("gamma"),
+    _field("clusters"),
+    _field("crossovers"),
+    Quantity(
+        "combination", "subgradient of the next direction", _of("direction", "combination"), vanishes=True
+    ),
+    Quantity("next_direction", "next direction", _of("direction", "p"), vanishes=True),
+    _field("qp_iterations"),
+    _field("dual_gap", vanishes=True),
+)

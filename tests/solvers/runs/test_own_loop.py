@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from solverscope import datasets, solvers
 from solverscope.solvers.runs.own_loop import BUDGET_SHARE, COPY_SECONDS
@@ -155,3 +156,22 @@ def test_a_trace_of_a_loop_goes_to_a_file_and_a_table(problem, tmp_path):
     table = solvers.to_pandas([run.trace, ours])
     assert table["problem"].nunique() == 1
     assert set(table.label) == {"mine", "prox-gd"}
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "BFGS", "TNC"])
+def test_a_method_of_scipy_s_reports_by_its_callback(method):
+    with solvers.OwnLoop(method) as run:
+        found = scipy.optimize.minimize(
+            scipy.optimize.rosen, np.zeros(2), method=method, callback=run.callback
+        )
+    assert run.trace.iteration.tolist() == list(range(found.nit))
+    assert run.trace.w.tolist() == found.x.tolist()
+    if method != "TNC":  # it passes the weights alone
+        assert run.trace.objective[-1] == found.fun
+
+
+def test_free_seconds_let_a_short_loop_be_seen_whole(problem):
+    with solvers.OwnLoop("mine", problem, free_seconds=60.0) as run:
+        descend(problem, run, 50)
+    assert run.trace.iteration.tolist() == list(range(50))
+    assert run.measuring_seconds > 0.0

@@ -1,5 +1,5 @@
-// The page of a lesson: its menus, sliders and rows are set by the teacher. Who uses one is offered to let go of the
-// lesson. What works in this browser alone is theirs: the question, the "?" of plots, folds, sorted and filtered lists.
+// The page of a lesson: its menus, sliders and rows are set by the teacher. Who uses one is offered to explore the runs
+// alone. What works in this browser alone is theirs: the question, the "?" of plots, folds, sorted and filtered lists.
 {
   const CONTROLS = "button, input, select, textarea, [role=button], [role=slider], [role=combobox], [role=tab], [role=checkbox], label, .MuiSlider-root, .MuiInputBase-root, .MuiButtonBase-root"
   const OWN = "a, summary, .help, .close, .sort, input[type=search], section.poll, .card"
@@ -14,7 +14,7 @@
     const style = "position:fixed;z-index:2000;bottom:96px;left:50%;transform:translateX(-50%);max-width:min(90vw,720px);box-sizing:border-box;" +
       "padding:8px 16px;border-radius:6px;background:#1F3A4D;color:#fff;font:14px/20px Roboto,sans-serif;box-shadow:0 2px 8px #0006"
     const bar = element("div", {id: "led", role: "status", style}, way ? "The teacher sets this for all who follow. " : "The lesson is over: nothing can be set here.")
-    if (way) { bar.append(element("a", {href: way.getAttribute("href"), style: "color:inherit;font-weight:500"}, "Let go?")) }
+    if (way) { bar.append(element("a", {href: way.getAttribute("href"), style: "color:inherit;font-weight:500"}, "Explore these runs")) }
     document.body.append(bar)
     timer = setTimeout(() => bar.remove(), SHOWN)
   }

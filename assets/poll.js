@@ -31,7 +31,7 @@ export function render({model}) {
     return search ? `t = ${number}` : `${number} ${unit}`.trim()
   }
   const fate = ({counted}, {open}) => {
-    if (counted) { return open ? ". It was counted; you may change it until the runs start." : "" }
+    if (counted) { return open ? ". Thanks, your answer is in; you may change it until the runs start." : "" }
     return open ? ". It is being sent …" : ". It was not counted."
   }
   function draw() {

@@ -63,9 +63,9 @@ function storyCard({model}) {
   const card = element("details", {open: !model.changed}, summary, question, points)
   let folded = false, asking = false // by the visitor; and while they are asked, it would tell the answer
   const guide = button("Guide me through it", () => go(0), {title: tip("story_card.guide")})
-  const kept = element("span", {}, ": what to look for holds for its own settings")
-  const change = element("p", {class: "changed", role: "status"}, element("span", {}, "story, changed", kept),
-    button("back to its settings", () => model.send_msg({action: "back"}), {title: tip("story_card.back")}))
+  const kept = element("span", {}, ": what to look for holds for the story's settings")
+  const change = element("p", {class: "changed", role: "status"}, element("span", {}, "modified", kept),
+    button("reset story", () => model.send_msg({action: "back"}), {title: tip("story_card.back")}))
   const steps = guideSteps(model, go)
 
   let told = null // the question, once there was one

@@ -6,7 +6,7 @@ export function render({model}) {
   const send = (action) => model.send_msg({action})
   const address = element("output", {class: "address", tabindex: "0"}), note = element("p"), counts = element("table"), count = element("p", {role: "status"})
   const what = element("p", {}, "Whoever opens this address sees your data, runs, cursor and tab live. They can change nothing here; " +
-    "they may look around alone, or try your settings on a page of their own. The address ends with this page.")
+    "they may look around alone, or try your settings on a page of their own. The link works as long as this page stays open.")
   const copies = copying("Copy", () => address.textContent, address)
   const start = button("Start", () => send("teach")), end = button("End", () => send("end"))
   const {root, opener} = panel(SCHOOL, "Teach this", tip("teaching.open"),

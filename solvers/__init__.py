@@ -8,6 +8,14 @@
 
 from types import ModuleType as _Module
 
+from .compatibility import (
+    compatible,
+    fitting,
+    losses_for,
+    why_not_loss,
+    why_not_solver,
+    why_not_solver_on,
+)
 from .declare import Parameter, Trait, param, parameters
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
@@ -42,23 +50,11 @@ from .problems.problem import Problem
 from .problems.shards.shard import Shard
 from .problems.shards.worker_pool import LocalWorkerPool, ShardLost, WorkerPool
 from .problems.weight_names import Names
-from .registry import (
-    LOSSES,
-    PENALTIES,
-    SOLVERS,
-    compatible,
-    fitting,
-    losses_for,
-    make_solver,
-    preset_params,
-    register,
-    why_not_loss,
-    why_not_solver,
-    why_not_solver_on,
-)
+from .registry import LOSSES, PENALTIES, SOLVERS, make_solver, preset_params, register
 from .relay import Relay, expand_legs, parse_legs, shorten_legs
 from .runs.branch import Origin, origin_of
 from .runs.breakpoints import USUAL_CONDITIONS, BreakpointWatch, Condition
+from .runs.endings import SolverFailed
 from .runs.lam_path import log_spaced, path_runs, solve_path
 from .runs.own_loop import OwnLoop
 from .runs.pseudocode import Pseudocode, Step, pseudocode
@@ -66,9 +62,10 @@ from .runs.run import Gate, Interrupted, Run
 from .runs.solve import solve
 from .runs.stopping import Stopping, relative_gap, undercuts
 from .traces.first_difference import RunComparison, compare_runs
+from .traces.reading import read
 from .traces.run_info import RunInfo
 from .traces.segments import Segment, segments
-from .traces.trace import Trace, to_pandas
+from .traces.trace import Trace, save, to_pandas
 from .working_sets.rule import Rule
 from .working_sets.rules import RULES
 from .working_sets.screening import ScreeningContext

@@ -10,6 +10,7 @@ import numpy as np
 import psutil
 import scipy.sparse as sp
 
+from .compatibility import losses_for, why_not_loss
 from .compute.jit import compile_clock
 from .compute.team import Team
 from .declare import Trait, number
@@ -25,7 +26,7 @@ from .problems.problem import Problem
 from .problems.shards.sharded import ShardedDesign, split
 from .problems.shards.worker_pool import WorkerPool
 from .problems.weight_names import Names
-from .registry import LOSSES, PENALTIES, lookup, losses_for, make, why_not_loss
+from .registry import LOSSES, PENALTIES, lookup, make
 
 #: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
 DEFAULT_RATIO = 0.05

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from .compatibility import accepts, why_not_solver_on
 from .declare import Form, param, random_seed
 from .methods.common_params import tol_param
 from .methods.handover import SAMPLE_ITERATIONS, Handover, growing_shares
@@ -19,7 +20,7 @@ from .methods.solver import Solver
 from .problems.certificates.optimality import Knows
 from .problems.problem import Problem
 from .problems.shards.sharded import ShardedDesign
-from .registry import SOLVERS, accepts, make_solver, register, why_not_solver_on
+from .registry import SOLVERS, make_solver, register
 from .runs.breakpoints import BreakpointWatch, Condition
 
 #: Fields that a rule cannot read, since a replay would hand over at another iterate.

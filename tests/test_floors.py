@@ -26,6 +26,7 @@ FLOORS = {
         ("solvers.probes",),
         ("solvers.traces",),
         ("solvers.registry",),
+        ("solvers.compatibility",),
         ("solvers.runs",),
         ("solvers.relay",),
         ("solvers.penalty_factors",),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from solverscope import datasets, solvers
+from solverscope.solvers.compatibility import describe_pair, refusal_of_pair
 from solverscope.solvers.runs.endings import BROKEN, describe_bound
 from solverscope.solvers.runs.lam_path import held_out_measures
 from solverscope.solvers.traces.trace import iterate_line, plain, run_line, save
@@ -15,7 +16,6 @@ from solverscope.solvers.traces.trace import iterate_line, plain, run_line, save
 from ..runs.reference import MAX_REFERENCE_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment
 from ..settings.recipe import RunLimits
-from ..settings.wording import of_pair
 from ..sweep.cluster import ClusterSpec
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
@@ -211,9 +211,8 @@ def _check(solver: str, loss: str, penalty: str, **how: bool) -> None:
     """Raise ValueError if a solver does not take a problem; ``how`` as of :func:`solvers.why_not_solver`."""
     reason = solvers.why_not_solver(solver, loss, penalty, **how)
     if reason is not None:
-        fitting = solvers.compatible(loss, penalty, **how)
-        advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
-        raise ValueError(f"solver {solver} {reason}, unlike {of_pair(loss, penalty, **how)}: {advice}")
+        others = solvers.compatible(loss, penalty, **how)
+        raise ValueError(refusal_of_pair(solver, reason, describe_pair(loss, penalty, **how), others))
 
 
 def problems(

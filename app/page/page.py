@@ -339,7 +339,7 @@ class Page:
         story = self.guide.setting
         changed = self.story.id != FREE and self.setting != story
         self.story_card.param.update(changed=changed, holds=not changed or self.running == story)
-        note = "<small>story, changed</small>" if changed else ""
+        note = "<small>modified</small>" if changed else ""
         question = self.story.question
         self.question.object = question and f'<p title="{question}"><span>{question}</span>{note}</p>'
 

@@ -90,7 +90,8 @@ def reference(
     near = False
     w0, seconds = None, min(MAX_REFERENCE_SECONDS if problem.smooth else MAX_KINKED_SECONDS, most)
     for solver in candidates(problem):
-        trace = solvers.solve(problem, solver, tol=TARGET_TOL, max_seconds=seconds, w0=w0, gate=gate)
+        limits = {"tol": TARGET_TOL, "max_seconds": seconds}
+        trace = solvers.solve(problem, solver, w0=w0, gate=gate, on_error="keep", **limits)
         if trace.status == "stopped":
             raise solvers.Interrupted
         if trace.status in BROKEN:
@@ -106,7 +107,7 @@ def reference(
     if best is None:
         if problem.smooth or problem.penalty.ridge:
             raise ValueError("no solver here finds f* of this problem")
-        raise ValueError("f* of a function with kinks and no ridge cannot be proved")
+        raise ValueError("f* cannot be certified for a non-smooth f without an ℓ2 term")
     if near or most >= MAX_REFERENCE_SECONDS:  # else the next caller may give more time
         keep(problem, best)
     return best

@@ -72,8 +72,11 @@ class SolverChoice:
 
 
 def choices(texts: Sequence[str], suffix: str = "") -> list[SolverChoice]:
-    """Parse the solvers given; those without a label get their id and the ``suffix``, with a number from the
-    second on."""
+    """Parse the solvers given; those without a label get their id and the ``suffix``.
+
+    From the second on of one id, the hyper-parameters by which they differ follow the id, as in "prox-qn
+    memory=5". If none do, or the label is taken, a number does.
+    """
     parsed = [_choice(text) for text in texts]
     taken = [choice.label for choice in parsed if choice.label]
     for label in taken:
@@ -81,13 +84,25 @@ def choices(texts: Sequence[str], suffix: str = "") -> list[SolverChoice]:
             raise ValueError(f"two solvers are labelled {label!r}: give each a label of its own")
     named = []
     for choice in parsed:
-        label, n = choice.label or choice.id + suffix, 1
-        while not choice.label and label in taken:
+        name = " ".join([choice.id, *_differing(choice, parsed)])
+        label, n = choice.label or name + suffix, 1
+        while not choice.label and (label in taken or len(label) > LONGEST_LABEL):
             n += 1
             label = f"{choice.id}-{n}{suffix}"
         taken.append(label)
         named.append(SolverChoice(label, choice.id, choice.params))
     return named
+
+
+def _differing(choice: SolverChoice, among: Sequence[SolverChoice]) -> list[str]:
+    """Return the hyper-parameters by which a solver differs from the others of its id."""
+    others = [other.params for other in among if other.id == choice.id and not other.label]
+    pairs = choice.params.items()
+    return [
+        f"{name}={value}"
+        for name, value in pairs
+        if name != "legs" and any(other.get(name) != value for other in others)
+    ]
 
 
 def _choice(text: str) -> SolverChoice:
@@ -124,11 +139,13 @@ def make_solvers(
     from solverscope import solvers
 
     shared, own = {}, {choice.label: dict(choice.params) for choice in chosen}
-    for name, value in (_assignment("--set", text) for text in settings):
-        label, dot, parameter = name.rpartition(".")
-        if dot and label not in own:
-            raise ValueError(f"--set {name}={value}: no run is labelled {label!r}, only {', '.join(own)}")
-        (own[label] if dot else shared)[parameter] = value
+    for text in settings:
+        label = max((each for each in own if text.startswith(f"{each}.")), key=len, default="")
+        name, value = _assignment("--set", text.removeprefix(f"{label}.") if label else text)
+        unknown, dot, _ = name.rpartition(".")
+        if dot:
+            raise ValueError(f"--set {text}: no run is labelled {unknown!r}, only {', '.join(own)}")
+        (own[label] if label else shared)[name] = value
     made, used = [], set()
     for choice in chosen:
         defaults = solvers.make_solver(choice.id)

@@ -47,6 +47,8 @@ from solverscope.app.settings.settings_table import (
     parse_part,
 )
 from solverscope.solvers import LOSSES, PENALTIES, parameters
+from solverscope.solvers.compatibility import refusal
+from solverscope.solvers.problems.certificates.optimality import check_tolerance
 from solverscope.solvers.registry import lookup, make
 
 #: Solvers in one race.
@@ -87,10 +89,9 @@ class Experiment:
         if self.lams and not problem.penalty.takes_lam:
             raise ValueError(f"the penalty {problem.penalty.id} has no λ to change: leave --lam-at out")
         for solver in (entrant.make() for entrant in self.entrants):
-            if reason := solver.refuses(problem):
-                raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
-            if self.limits.tol is not None and (reason := solvers.why_not_tolerance(problem, solver.knows)):
-                raise ValueError(f"a tol of {self.limits.tol:g} {reason}")
+            if reason := refusal(solver, problem):
+                raise ValueError(reason)
+            check_tolerance(self.limits.tol, problem, solver.knows)
 
     def run(
         self,

@@ -68,16 +68,6 @@ def of_field(declared: Declaration, error: ValueError) -> str:
     return str(error)
 
 
-def of_pair(
-    loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True, weighted: bool = False
-) -> str:
-    """Describe a loss with a penalty, and what decides besides which solvers take them."""
-    others = [] if uniform else ["an intercept or penalty factors"]
-    others += ["sample weights"] if weighted else []
-    given = f"{loss} with penalty {penalty}{' on shards' if sharded else ''}"
-    return given + "".join(f" and {other}" for other in others)
-
-
 def of_problem(record: Mapping[str, Any]) -> str:
     """Describe the record of a problem in a sentence, without λ."""
     parts = [f"{record['dataset']}: {record['n_samples']:,} instances, {record['n_params']:,} weights"]

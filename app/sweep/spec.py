@@ -18,10 +18,10 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Entrant, Recipe, RunLimits
 from solverscope.app.settings.setting import NumberCodec, Setting
 from solverscope.app.settings.settings_table import F_STAR, GAP, LAM, PENALTY_FACTORS, SEED, of_part
-from solverscope.app.settings.wording import of_pair
 from solverscope.app.sweep.lam_selection import by_parts, check_parts, checked
 from solverscope.datasets.entry import weighs
 from solverscope.datasets.kinds import DEFAULT_LOSSES
+from solverscope.solvers.compatibility import describe_pair
 from solverscope.solvers.registry import lookup, make
 from solverscope.solvers.traces.records import MAX_COUNT, printable
 
@@ -371,7 +371,7 @@ def _solvers(
     how = {"uniform": uniform, "weighted": weighted}
     for choice in chosen:
         if loss is not None and (reason := solvers.why_not_solver(choice.id, loss, penalty, **how)):
-            problem = of_pair(loss, penalty, **how)
+            problem = describe_pair(loss, penalty, **how)
             raise ValueError(f"solver {choice.id} {reason}, unlike {problem}: leave it out")
         known = {p.name for p in solvers.parameters(solvers.SOLVERS[choice.id])} | {"preset"}
         grid = {name: value for name, value in shared.items() if name in known} | own[choice.label]

@@ -15,12 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight
 
+from ..compatibility import accepts, why_not_solver_on
 from ..from_data import make_problem
 from ..linalg.arrays import why_no_numbers
 from ..linalg.storage import checked_rows
 from ..problems.certificates.optimality import why_not_tolerance
 from ..problems.problem import Problem
-from ..registry import accepts, make_solver, why_not_solver_on
+from ..registry import make_solver
 from ..runs.run import Run
 from ..runs.stopping import Stopping
 from ..traces.trace import Trace
@@ -115,7 +116,7 @@ class Estimator(BaseEstimator):
             watch(trace)
         watch(trace := run.trace)
         if trace.status == "failed":
-            raise RuntimeError(f"solver {id} failed: {trace.message}")
+            raise RuntimeError(f"solver {id} failed: {trace.message}") from trace.exception
         if trace.status != "converged":
             said = f"solver {id} has not converged: {trace.message}"
             warnings.warn(said, ConvergenceWarning, stacklevel=4)

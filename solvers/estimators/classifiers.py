@@ -15,10 +15,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from ..compatibility import losses_for
 from ..declare import Trait
 from ..linalg.arrays import labels_of
 from ..problems.metrics.multilabel import fit_thresholds
-from ..registry import LOSSES, lookup, losses_for
+from ..registry import LOSSES, lookup
 from .base import AUTO, Estimator, check_numbers, checked_weights, sound_rows
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from traceback import walk_tb
+from typing import NoReturn
 
 import numpy as np
 
@@ -21,6 +22,30 @@ from .iterate_checks import BadIterate
 BROKEN = ("failed", "disputed")
 #: What is said where a violation was small and f was known to be lower elsewhere.
 TOO_EARLY = "where the violation met the tolerance, f was above the minimum by at least"
+
+
+class SolverFailed(RuntimeError):
+    """The error that a solver's run has failed without an exception of its own.
+
+    Attributes
+    ----------
+    trace : Trace
+        The record of the run up to its end.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(f"solver {trace.info.solver} failed: {trace.message}")
+        self.trace = trace
+
+
+def raise_failure(trace: Trace) -> NoReturn:
+    """Raise the exception that ended a failed run, with its traceback; if there was none, SolverFailed."""
+    error = trace.exception
+    if not isinstance(error, Exception):  # sys.exit would end the program of the caller as well
+        raise SolverFailed(trace) from error
+    reached = f"after iteration {trace.last['iteration']}" if trace.last else "before its first iterate"
+    error.add_note(f'{trace.info.label} failed {reached}: with on_error="keep" its trace is returned')
+    raise error
 
 
 def returned(value: object) -> Ending:

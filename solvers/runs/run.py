@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compatibility import refusal
 from ..compute.blas import one_blas_thread
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
@@ -40,7 +41,8 @@ class Run:
     """One solver on one problem, advanced in the calling thread.
 
     ``execute`` advances it to the end, ``steps`` iterate by iterate; other threads may read ``trace``
-    meanwhile. A solver's failure never leaves a run as an exception: it is the trace's status and message.
+    meanwhile. A solver's failure never leaves a run as an exception: it is the trace's status, message and
+    ``exception``.
 
     The clock counts CPU seconds of the calling thread inside the solver, and those of the problem's helper
     threads. It does not count compiling, recording, probing, metrics and waiting at the gate. Arrays derived
@@ -113,8 +115,8 @@ class Run:
                 f"the run had λ = {origin.lam:g} at iteration {origin.iteration}, and the problem of the "
                 f"branch has {problem.lam}: give it at that λ"
             )
-        if reason := solver.refuses(problem):
-            raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
+        if reason := refusal(solver, problem):
+            raise ValueError(reason)
         self.here, self._pulse_of_given, self._pulse = problem, problem.pulse, RunPulse(gate)
         self.problem = problem.with_pulse(self._pulse)
         self.solver = solver
@@ -225,11 +227,11 @@ class Run:
         except Interrupted:
             pass
         except (Exception, SystemExit) as error:
-            ending = failure(error)
+            ending, self.trace.exception = failure(error), error
         except KeyboardInterrupt as error:
             if threading.current_thread() is threading.main_thread():  # where Ctrl-C raises it
                 raise
-            ending = failure(error)
+            ending, self.trace.exception = failure(error), error
         finally:  # also where the generator is closed, or Ctrl-C ends the program
             self._finish(ending)
 

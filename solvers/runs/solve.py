@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from ..declare import parameters
 from ..methods.solver import Solver
 from ..probes.probe import Probe
+from ..problems.certificates.optimality import check_tolerance
 from ..problems.problem import Problem
+from ..registry import make_solver
 from ..traces.trace import Trace
+from .endings import raise_failure
 from .gate import Gate
 from .run import Run
 from .stopping import Stopping
@@ -17,8 +22,9 @@ from .stopping import Stopping
 
 def solve(
     problem: Problem,
-    solver: Solver,
+    solver: Solver | str,
     *,
+    label: str | None = None,
     tol: float | None = None,
     gap: float | None = None,
     f_star: float | None = None,
@@ -27,13 +33,20 @@ def solve(
     probes: Sequence[Probe] = (),
     w0: np.ndarray | None = None,
     gate: Gate[Run] | None = None,
+    on_error: Literal["raise", "keep"] = "raise",
+    **params: Any,
 ) -> Trace:
     """Run a solver on a problem to the end.
 
     Parameters
     ----------
-    problem, solver
-        As :func:`solvers.make_problem` and :func:`solvers.make_solver` make them.
+    problem : Problem
+        As :func:`solvers.make_problem` makes it.
+    solver : Solver or str
+        As :func:`solvers.make_solver` makes it, or its id.
+    label : str, optional
+        Name of the run. Default: the solver's id and the hyper-parameters that are not at their defaults, so
+        that runs of one solver differ, as in "lbfgs memory=5".
     tol, gap, f_star, max_iter, max_seconds
         Limits, whichever is met first: those of :class:`solvers.Stopping`. With none given, ``tol`` is 1e-6
         and ``max_seconds`` 600.
@@ -43,6 +56,11 @@ def solve(
         The starting point; by default that of the problem, which is usually w = 0.
     gate : Gate, optional
         May pause or interrupt the run at each step.
+    on_error : {"raise", "keep"}
+        Whether a failure of the solver is raised, with the line of the solver in its traceback, or kept: the
+        status of the trace is then ``failed``, and ``trace.exception`` the error.
+    params
+        Hyper-parameters by name, and ``preset``, if ``solver`` is an id.
 
     Returns
     -------
@@ -52,8 +70,9 @@ def solve(
     Raises
     ------
     ValueError
-        For limits that make no sense, or a problem that the solver refuses. A failure of the solver is the
-        trace's status, ``failed``.
+        For limits that make no sense, or a problem that the solver refuses.
+    SolverFailed
+        If the solver fails without an error of its own, as when its objective becomes nan.
 
     Examples
     --------
@@ -62,7 +81,57 @@ def solve(
     >>> trace = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-6)
     >>> trace.status, int(trace.nnz[-1])
     ('converged', 10)
+    >>> solvers.solve(problem, "prox-qn", memory=5, max_iter=2).info.label
+    'prox-qn memory=5'
     """
-    stopping = Stopping(tol, gap, f_star, max_iter, max_seconds).or_usual()
-    how = {"stopping": stopping, "probes": probes, "w0": w0, "gate": gate}
-    return Run(problem, solver.with_tol(stopping.tol), **how).execute()
+    if isinstance(solver, str):
+        made, chosen = make_solver(solver, **params), params
+    else:
+        made = _checked(solver, params)
+        chosen = _chosen(made)
+    if on_error not in ("raise", "keep"):
+        raise ValueError(f"on_error={on_error!r} is not possible: give 'raise' or 'keep'")
+    stopping = Stopping(tol, gap, f_star, max_iter, max_seconds)
+    run = Run(
+        problem,
+        made.with_tol(stopping.or_usual().tol),
+        label=_label(made.id, chosen) if label is None else label,
+        stopping=stopping.or_usual(),
+        probes=probes,
+        w0=w0,
+        gate=gate,
+    )
+    check_tolerance(tol, problem, made.knows)
+    trace = run.execute()
+    if trace.status == "failed" and on_error == "raise":
+        raise_failure(trace)
+    return trace
+
+
+def _checked(solver: Any, params: Mapping[str, Any]) -> Solver:
+    """Return the solver; raise ValueError, one sentence, if it is none, or hyper-parameters come too late."""
+    if not isinstance(solver, Solver):
+        said = f"the class {solver.__name__}" if isinstance(solver, type) else f"{solver!r:.80}"
+        raise ValueError(f"{said} is no solver: give an id of solvers.SOLVERS, or solvers.make_solver(id)")
+    if params:
+        raise ValueError(
+            f"{min(params)} is given with a solver that is already made: give it to make_solver, or solve "
+            f"with the id {solver.id!r}"
+        )
+    return solver
+
+
+def _chosen(solver: Solver) -> dict[str, Any]:
+    """Return the hyper-parameters that are not at their defaults, or the preset that these are."""
+    values = {p.name: (getattr(solver, p.name), p.default) for p in parameters(type(solver))}
+    chosen = {name: value for name, (value, default) in values.items() if value != default}
+    preset = next((name for name, preset in solver.presets.items() if preset == chosen), None)
+    return chosen if preset is None else {"preset": preset}
+
+
+def _label(id: str, chosen: Mapping[str, Any]) -> str:
+    return " ".join([id, *(f"{name}={_text(value)}" for name, value in chosen.items())])
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -47,10 +47,35 @@ _ARRAY_FILE_ERRORS = (*MALFORMED, EOFError, RuntimeError, struct.error, zipfile.
 
 
 def read(path: str | Path) -> list[Trace]:
-    """Return the runs of a ``.jsonl`` or ``.npz`` file, in their order.
+    """Return the runs of a file: the counterpart of :meth:`solvers.Trace.save` and :func:`solvers.save`.
 
-    Of JSON lines come all fields of the iterates, of arrays the last weights as well. Raises ValueError, one
-    sentence, for a file that cannot be read or does not hold runs.
+    Parameters
+    ----------
+    path : str or Path
+        A ``.jsonl`` file, which has all fields of the iterates, or an ``.npz`` file, which has the last
+        weights ``trace.w`` as well.
+
+    Returns
+    -------
+    list of Trace
+        In their order.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read or does not hold runs: one sentence.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from solverscope import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+    >>> trace = solvers.solve(problem, "lbfgs", max_iter=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trace.save(f"{folder}/run.npz")
+    ...     (same,) = solvers.read(f"{folder}/run.npz")
+    >>> bool((same.objective == trace.objective).all()), same.w.shape
+    (True, (30,))
     """
     path = Path(path)
     if path.suffix not in _FILE_READERS:

@@ -85,6 +85,8 @@ class Trace:
     ----------
     status, message : str
         How the run is doing, or why it ended.
+    exception : BaseException or None
+        The error that ended a failed run, with its traceback, which keeps the run's arrays in memory.
     w : array of shape (d,) or None
         The last weights.
     result : dict
@@ -109,6 +111,7 @@ class Trace:
         self.info = info if isinstance(info, RunInfo) else RunInfo.of(info or {})
         self.status = "queued"
         self.message = ""
+        self.exception: BaseException | None = None
         self.w: np.ndarray | None = None
         self.result: dict[str, Any] = {}
         self.test_metric: list[tuple[int, float, float]] = []  # iteration, CPU seconds, value
@@ -125,12 +128,12 @@ class Trace:
         return self._columns.n
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without problem and probes.
+        """Return the state without problem, probes and exception.
 
         It is the state that copies of an estimator keep in scikit-learn's worker processes.
         """
         state = {name: value for name, value in vars(self).items() if name not in ("_lock", "_problem")}
-        return state | {"probes": ProbeStore()}
+        return state | {"probes": ProbeStore(), "exception": None}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
@@ -365,14 +368,24 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def save(traces: list[Trace], path: str | Path) -> None:
-    """Write runs to one file; the ending of its name says how (``.jsonl``, ``.csv`` or ``.npz``).
+def save(traces: Sequence[Trace], path: str | Path) -> None:
+    """Write runs to one file, as :meth:`Trace.save` writes one; :func:`solvers.read` reads it again.
 
-    The file is there as a whole or, if it cannot be written, as it was before
-    (:func:`.atomic_files.replacing`).
+    Parameters
+    ----------
+    traces : sequence of Trace
+        The runs.
+    path : str or Path
+        The file, whose name ends in ``.jsonl``, ``.csv`` or ``.npz``. It is there as a whole or, if it cannot
+        be written, as it was before (:func:`.atomic_files.replacing`).
+
+    Raises
+    ------
+    ValueError
+        If the name has another ending, or no file may be written there.
     """
     path = checked_path(path)
-    _FILE_WRITERS[path.suffix](traces, path)
+    _FILE_WRITERS[path.suffix](list(traces), path)
 
 
 def checked_path(path: str | Path) -> Path:

@@ -197,7 +197,7 @@ def test_an_error_in_a_plugin_is_one_line_with_its_place(command, tmp_path, text
 def test_a_failed_solver_names_the_line_of_its_own_file(tmp_path, old, new, said):
     load_file(write(tmp_path, SOLVER.replace(old, new)))
     problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.1)
-    trace = solvers.solve(problem, solvers.make_solver("steps"), max_iter=3)
+    trace = solvers.solve(problem, solvers.make_solver("steps"), max_iter=3, on_error="keep")
     assert trace.status == "failed"
     assert re.search(said, trace.message)
 

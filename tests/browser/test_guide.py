@@ -90,12 +90,12 @@ def test_bullets_fold_away_and_stay_folded_when_another_story_comes(visit):
 
 def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit):
     tab = visit()
-    assert not tab.button("back to its settings").is_visible()
+    assert not tab.button("reset story").is_visible()
     tab.enter("λ", "7")
-    tab.button("back to its settings").click()
+    tab.button("reset story").click()
     lam = tab.page.get_by_role("textbox", name="λ", exact=True)
     tab.wait_until(lambda: lam.input_value() == "5", "the story's λ")
-    tab.wait_until(lambda: not tab.button("back to its settings").is_visible(), "nothing is changed")
+    tab.wait_until(lambda: not tab.button("reset story").is_visible(), "nothing is changed")
 
 
 def test_an_answer_by_keyboard_before_run_and_what_it_was_after_it(visit, axe):

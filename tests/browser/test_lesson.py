@@ -52,13 +52,13 @@ def test_followers_see_the_runs_live_look_around_alone_come_back_and_hear_of_the
         assert page.get_by_role("button", name="Run", exact=True).count() == 0
         assert page.get_by_role("button", name="Stop prox-gd").count() == 0
 
-    second.get_by_role("link", name="Let go").click()
-    second.get_by_role("link", name="Come back to the lesson").wait_for()
+    second.get_by_role("link", name="Explore these runs").click()
+    second.get_by_role("link", name="Rejoin the lesson").wait_for()
     second.wait_for_function(f"() => ({POINTS})() > 3")
     before = teacher.iteration("prox-gd")
     teacher.wait_until(lambda: teacher.iteration("prox-gd") > before, "the run to go on")
-    second.get_by_role("link", name="Come back to the lesson").click()
-    second.get_by_role("link", name="Let go").wait_for()
+    second.get_by_role("link", name="Rejoin the lesson").click()
+    second.get_by_role("link", name="Explore these runs").wait_for()
     shown = second.evaluate(POINTS)
     second.wait_for_function(f"() => ({POINTS})() > {max(shown, 3)}")
 
@@ -97,12 +97,12 @@ def begun(teacher: Visit) -> str:
     return address.inner_text()
 
 
-def test_what_the_teacher_moves_is_moved_for_followers_who_are_offered_to_let_go(visit, follower):
+def test_what_the_teacher_moves_is_moved_for_followers_who_are_offered_to_explore(visit, follower):
     teacher = visit(story="armijo", speed="full")
     page = follower(begun(teacher))
     picture = page.get_by_role("img", name="φ(t)")
     picture.click(position={"x": 60, "y": 20})
-    page.get_by_text("It was counted").wait_for()
+    page.get_by_text("your answer is in").wait_for()
     teacher.button("Run").click()
     teacher.page.get_by_text("The class: 1 answer").wait_for()
     page.get_by_text("It was t = 1.").wait_for()
@@ -121,14 +121,14 @@ def test_what_the_teacher_moves_is_moved_for_followers_who_are_offered_to_let_go
 
     before = page.evaluate(SLIDER, "c₁")
     page.get_by_role("slider", name="c₁").click(force=True)
-    page.get_by_role("link", name="Let go?").wait_for()
+    page.locator("#led").get_by_role("link", name="Explore these runs").wait_for()
     assert page.evaluate(SLIDER, "c₁") == before
     assert page.get_by_role("slider", name="Iteration under the cursor").is_disabled()
     page.get_by_role("button", name="What does this plot show? (convergence)").click()
     page.get_by_role("dialog", name="Distance to f*").wait_for()
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="Let go?").click()
-    page.get_by_role("link", name="Come back to the lesson").wait_for()
+    page.locator("#led").get_by_role("link", name="Explore these runs").click()
+    page.get_by_role("link", name="Rejoin the lesson").wait_for()
 
 
 def test_a_poll_says_its_range_and_that_an_answer_is_beyond_it(visit, follower):
@@ -139,7 +139,7 @@ def test_a_poll_says_its_range_and_that_an_answer_is_beyond_it(visit, follower):
     page.get_by_role("alert").filter(has_text="Answer with a number from 0 to 20").wait_for()
     field.fill("480")
     field.press("Enter")
-    page.get_by_text("Your answer: 480 weights. It was counted").wait_for()
+    page.get_by_text("Your answer: 480 weights. Thanks, your answer is in").wait_for()
     assert page.get_by_role("alert").inner_text() == ""
 
 

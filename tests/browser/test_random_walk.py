@@ -40,7 +40,7 @@ MENUS = {
     "Scale": list(AXIS_SCALES),
     "Show": [name for name, _ in OBJECTIVE_MEASURES.values()],
     "Speed, iterations": list(PACES),
-    "Plots": list(DRAWING),
+    "Redraw": list(DRAWING),
 }
 SIDEBAR = {"Data set": SETS, "Loss": LOSSES, "Penalty": PENALTIES}
 TITLES = [view.title for view in TABS.values()]
@@ -281,7 +281,7 @@ def walk(visit: Callable[..., Visit], server: Server, rounds: int) -> None:
     tab.wait_until(cleared, "an empty legend")
     tab.choose("Story", STORIES[1])  # the one that is there already is not told again, with its own λ
     tab.choose("Story", STORIES[0])
-    tab.choose("Plots", "live")
+    tab.choose("Redraw", "live")
     tab.choose("Speed, iterations", "full")
     # on a busy machine a page that was pressed for minutes may have lost its connection, and come back first
     first = next(iter(stories()))

@@ -65,11 +65,11 @@ requestAnimationFrame(frame)
 
 
 class Looker(Walker):
-    """Runs, pauses, steps, moves the cursor or lets it follow, opens tabs; plots are live, slow or held."""
+    """Runs, pauses, steps, moves the cursor or lets it follow, opens tabs; plots are live, slow or late."""
 
     weights: ClassVar = {"button": 4, "run": 3, "tab": 4, "menu": 1, "key": 1, "plot": 1}
     buttons = ("Pause", "Step", "follow")
-    menus: ClassVar = {"Plots": MENUS["Plots"]}
+    menus: ClassVar = {"Redraw": MENUS["Redraw"]}
 
 
 @pytest.mark.slow
@@ -78,9 +78,9 @@ def test_every_pane_that_differs_from_the_cursor_says_so_in_the_same_update(visi
     tab = visit(init_script=WATCH, x="iteration", tab="shrinking", speed="10 a second", tol="1e-12")
     tab.button("Run").click()
     tab.wait_until(lambda: tab.page.evaluate("watched.views.size") > 2, "an open tab with something", LONG)
-    tab.choose("Plots", "held")
+    tab.choose("Redraw", "at the end")
     tab.wait_until(lambda: tab.page.evaluate("watched.said") > 0, "a cursor that is ahead of the plots", LONG)
-    tab.choose("Plots", "live")
+    tab.choose("Redraw", "live")
     walker = Looker(tab, SEED)
     for _ in range(STEPS):
         walker.step()

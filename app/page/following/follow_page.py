@@ -124,11 +124,11 @@ class FollowPage:
         code = self.lesson.code
         arguments = {TEACH_ARGUMENT: code} if self.alone else {TEACH_ARGUMENT: code, ALONE_ARGUMENT: "1"}
         here = f"?{urlencode(arguments)}"
-        first = "Come back to the lesson" if self.alone else "Let go: look around alone"
+        first = "Rejoin the lesson" if self.alone else "Explore these runs"
         links = [f'<a href="{here}">{first}</a>']
         if self._listed:
             own = html.escape(f"?{urlencode(self.teacher.query())}")
-            links.append(f'<a href="{own}" target="_blank">Explore on your own</a>')
+            links.append(f'<a href="{own}" target="_blank">Open my own copy</a>')
         return " ".join(links)
 
     def _show_tab(self) -> None:

@@ -13,7 +13,7 @@ from solverscope.app.ui.menu import LineMenu
 PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
 
 #: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
-DRAWING = {"live": 1, "once a second": 5, "held": 0}
+DRAWING = {"live": 1, "once a second": 5, "at the end": 0}
 
 #: The text next to Run when it can be pressed, and while data are loaded for it.
 RUN_ICON, LOADING_ICON = "play_arrow", "hourglass_empty"
@@ -39,7 +39,7 @@ class RunControls:
         self.clear = pmui.Button(label="Clear", icon="clear", variant="text", **small)
         self.pace = LineMenu(label="Speed, iterations", options=PACES, value=0.0, width=112)
         self.drawing = LineMenu(
-            label="Plots", options=DRAWING, value=1, width=112, description=tip("run_controls.plots")
+            label="Redraw", options=DRAWING, value=1, width=112, description=tip("run_controls.plots")
         )
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))

@@ -66,7 +66,7 @@ class View(Cell):
     id: ClassVar[str]
     title: ClassVar[str]
     every: ClassVar[int] = 1  # ticks (some 5 a second) from one update to the next while runs go on
-    hint: ClassVar[str] = "Press Run to see something here."
+    hint: ClassVar[str] = "Press Run to draw this plot."
     probes: ClassVar[tuple[Probe, ...]] = ()
     #: Those of them without which there is nothing to draw.
     observed: ClassVar[tuple[Probe, ...]] = ()

@@ -96,21 +96,21 @@ class ProxQN(Solver):
     look_back: bool = param(
         True,
         "take all weights back at the end of an epoch; without, none comes back, as rule=no-return",
-        title="looking back at all weights",
+        title="re-check all weights each epoch",
     )
     start: str = param(
         "auto",
         "sgd: a pass of ftrl first; samples: first on a sixteenth, then on a quarter of the instances; "
         "auto: sgd on large problems of sequences",
         choices=("auto", "none", "samples", "sgd"),
-        title="head start",
+        title="warm start",
     )
     shrink_first: str = param(
         "auto",
         "shrink before the first iteration too, with M̂ the violation at w0; auto: above 10 million weights, "
         "and after a head start",
         choices=("auto", "on", "off"),
-        title="shrinking before the first step",
+        title="shrink before the first step",
     )
     max_inner: int = param(
         30,
@@ -123,7 +123,7 @@ class ProxQN(Solver):
         "work",
         "fewer sweeps on large working sets: ⌊d/|A|⌋ (size), or as many as cost no more than the rest (work)",
         choices=("work", "size", "off"),
-        title="sweeps on large sets",
+        title="budget sweeps by",
     )
     order: str = param(
         "cyclic", "order of coordinates in a sweep", choices=("cyclic", "random"), title="order of weights"

@@ -165,3 +165,9 @@ def why_not_tolerance(problem: Problem, knows: Knows) -> str | None:
         f"{problem.loss.id} with {problem.penalty.id} has none of them: give max_iter, max_seconds or gap "
         "instead"
     )
+
+
+def check_tolerance(tol: float | None, problem: Problem, knows: Knows) -> None:
+    """Raise ValueError, one sentence, if ``tol`` is given and could never end a run."""
+    if tol is not None and (reason := why_not_tolerance(problem, knows)):
+        raise ValueError(f"a tol of {tol:g} {reason}")

@@ -340,7 +340,7 @@ def test_without_json_a_table_goes_to_standard_output_and_progress_elsewhere(com
     )
     rows = answer.out.splitlines()
     assert rows[0].split()[:2] == ["run", "status"]
-    assert [row.split()[:2] for row in rows[1:]] == [["prox-qn", "max-iter"], ["prox-qn-2", "max-iter"]]
+    assert [row.split("max-iter")[0].strip() for row in rows[1:]] == ["prox-qn", "prox-qn memory=2"]
     assert "1,438 instances" in answer.err
 
 

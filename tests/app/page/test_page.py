@@ -100,7 +100,7 @@ def test_an_address_brings_the_same_page_back(visit):
         x_scale="log",
         tab="steps",
         speed="10 a second",
-        plots="held",
+        plots="at the end",
     )
     page = visit(**query)
     again = visit(**page.query())
@@ -209,7 +209,7 @@ CHANGES = {
     "speed": st.sampled_from(["2 a second"]),
     "view": st.sampled_from(["large", "plots"]),
     "break": st.sampled_from(["nnz > 3; step < 0.5"]),
-    "plots": st.sampled_from(["held"]),
+    "plots": st.sampled_from(["at the end"]),
     "dial": st.sampled_from(["live"]),
     "data": st.sampled_from(["breast-cancer"]),
 }

@@ -96,7 +96,9 @@ def test_forgotten_runs_give_back_what_was_observed_of_them(visit, wait_until, e
 
 
 def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visit, wait_until):
-    page = visit(**SMALL | {"plots": "held", "speed": "30 a second", "solvers": "prox-gd", "tol": "1e-14"})
+    page = visit(
+        **SMALL | {"plots": "at the end", "speed": "30 a second", "solvers": "prox-gd", "tol": "1e-14"}
+    )
     page.controls.go()
     wait_until(lambda: (page.session.tick(), sum(map(len, page.session.traces)) > 5)[1])
 
@@ -243,7 +245,9 @@ def test_a_view_that_takes_long_lags_no_further_behind_where_ticks_are_slow(visi
 
 
 def test_a_view_that_is_not_drawn_in_a_tick_says_in_it_which_iterate_it_shows(visit, wait_until):
-    page = visit(**SLOW | {"solvers": "prox-gd", "tab": "shrinking", "speed": "30 a second", "plots": "held"})
+    page = visit(
+        **SLOW | {"solvers": "prox-gd", "tab": "shrinking", "speed": "30 a second", "plots": "at the end"}
+    )
     page.controls.go()
     views, cursor = (page.convergence, page.sparsity), page.session.cursor
     wait_until(lambda: (page.session.tick(), cursor.iteration > 3)[1])

@@ -56,13 +56,13 @@ def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit, w
         change()
         assert page.story_card.changed, change.__name__
         assert not page.story_card.holds, "what it says to look for is that of its own settings"
-        assert "story, changed" in page.question.object
+        assert "modified" in page.question.object
         page.story_card.receive({"action": "back"})
         wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
         assert page.setting == own, change.__name__
         assert not page.story_card.changed
         assert page.story_card.holds
-        assert "story, changed" not in page.question.object
+        assert "modified" not in page.question.object
 
 
 def test_what_a_story_says_holds_while_its_own_runs_are_shown_whatever_is_set_for_the_next(visit, wait_until):

@@ -14,9 +14,39 @@ def solvers_for(*texts, settings=(), seed=0):
     return dict(make_solvers(choices(texts), settings, seed))
 
 
+def labels(*texts, suffix=""):
+    return [choice.label for choice in choices(texts, suffix)]
+
+
 def test_same_solver_twice_gets_two_labels():
-    texts = ["prox-qn", "prox-qn,memory=3", "prox-qn-2=owl-qn", "owl-qn"]
-    assert [choice.label for choice in choices(texts)] == ["prox-qn", "prox-qn-3", "prox-qn-2", "owl-qn"]
+    assert labels("prox-qn", "prox-qn", "prox-qn-2=owl-qn", "owl-qn") == [
+        "prox-qn",
+        "prox-qn-3",
+        "prox-qn-2",
+        "owl-qn",
+    ]
+
+
+def test_two_of_one_solver_are_labelled_by_what_differs():
+    assert labels("prox-qn", "prox-qn,memory=3", "owl-qn,memory=3") == [
+        "prox-qn",
+        "prox-qn memory=3",
+        "owl-qn",
+    ]
+    both = "prox-qn,sigma=0.1,memory=3", "prox-qn,sigma=0.1,memory=5"
+    assert labels(*both) == ["prox-qn memory=3", "prox-qn memory=5"]
+    assert labels("mine=prox-qn,memory=3", "prox-qn,memory=5") == ["mine", "prox-qn"]
+    assert labels("sgd-l1,passes=2+prox-qn", "sgd-l1,passes=3+prox-qn") == ["relay", "relay-2"]
+    assert labels("prox-qn", "prox-qn,memory=3", suffix="'") == ["prox-qn'", "prox-qn memory=3'"]
+
+
+def test_a_label_made_of_what_differs_is_read_back_and_set():
+    texts = "prox-qn", "prox-qn,beta=0.25"
+    entrants = Entrant.parse_all(texts)
+    assert Entrant.parse_all(map(str, entrants)) == entrants
+    made = solvers_for(*texts, settings=["prox-qn beta=0.25.memory=4"])
+    assert (made["prox-qn"].memory, made["prox-qn beta=0.25"].memory) != (4, 4)
+    assert made["prox-qn beta=0.25"].memory == 4
 
 
 RELAYS = {

@@ -103,7 +103,7 @@ def test_a_program_that_ends_says_why_and_its_process_is_kept_for_the_next(probl
     ],
 )
 def test_a_program_that_fails_ends_its_run_alone_which_keeps_its_trace(problem, does, said):
-    trace = solvers.solve(problem, Program(does=does), max_iter=9)
+    trace = solvers.solve(problem, Program(does=does), max_iter=9, on_error="keep")
     assert (trace.status, trace.message) == ("failed", said)
     assert trace.iteration.tolist() == [0, 1, 2, 3]
     assert trace.w == pytest.approx(0.03)

@@ -131,7 +131,7 @@ def test_it_is_run_anew_until_it_ends_by_itself_and_its_work_alone_is_timed(stan
 
 def test_a_program_that_fails_is_a_failed_run_that_says_how(stand_in, problem):
     stand_in(wrong="error: out of memory")
-    trace = solvers.solve(problem, Wapiti(), max_seconds=60)
+    trace = solvers.solve(problem, Wapiti(), max_seconds=60, on_error="keep")
     assert (trace.status, len(trace)) == ("failed", 1)
     assert trace.message == "Wapiti: RuntimeError: ended with status 1: error: out of memory"
 

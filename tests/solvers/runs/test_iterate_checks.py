@@ -68,7 +68,7 @@ ODD = {
 
 @pytest.mark.parametrize(("makes", "said"), ODD.values(), ids=ODD)
 def test_what_is_no_iterate_fails_in_a_sentence_and_the_trace_stays(problem, makes, said):
-    trace = solvers.solve(problem, Odd(makes), max_iter=5)
+    trace = solvers.solve(problem, Odd(makes), max_iter=5, on_error="keep")
     assert trace.status == "failed"
     assert said in trace.message
     assert "Error" not in trace.message
@@ -77,7 +77,9 @@ def test_what_is_no_iterate_fails_in_a_sentence_and_the_trace_stays(problem, mak
 
 
 def test_iterates_that_go_back_are_said(problem):
-    trace = solvers.solve(problem, Odd(lambda point, n: Iterate.at(point, 7 - n)), max_iter=50)
+    trace = solvers.solve(
+        problem, Odd(lambda point, n: Iterate.at(point, 7 - n)), max_iter=50, on_error="keep"
+    )
     assert (trace.status, len(trace)) == ("failed", 2)
     assert "iterate 5 after iterate 6" in trace.message
 
@@ -99,7 +101,7 @@ def test_commands_to_a_terminal_and_marks_of_direction_reach_no_record(problem):
             raise ArithmeticError(bad)
         return makes(point, n)
 
-    trace = solvers.solve(problem, Odd(then_raises), max_iter=5)
+    trace = solvers.solve(problem, Odd(then_raises), max_iter=5, on_error="keep")
     assert trace.events[-1] == ("red",)
     assert trace.phase[-1] == trace.ls_kind[-1] == "red"
     assert trace.message.startswith("ArithmeticError: red (")
@@ -111,7 +113,7 @@ def test_a_solver_that_ends_the_program_fails_alone(problem, code):
     def exits(point, n):
         raise SystemExit(code)
 
-    trace = solvers.solve(problem, Odd(exits), max_iter=5)
+    trace = solvers.solve(problem, Odd(exits), max_iter=5, on_error="keep")
     assert (trace.status, len(trace)) == ("failed", 1)
     how = "sys.exit" if code is None else f"sys.exit ({code})"
     assert trace.message.startswith(f"the solver raised {how}, which ends a program")

@@ -121,6 +121,6 @@ def test_passes_lead_towards_the_optimum():
 
 def test_a_pass_that_overflows_ends_the_run_in_a_sentence():
     problem = problem_of("multiclass", loss="multiclass-squared-hinge", storage="sparse")
-    trace = solvers.solve(problem, solvers.make_solver("ftrl", eta0=1e300), max_iter=5)
+    trace = solvers.solve(problem, solvers.make_solver("ftrl", eta0=1e300), max_iter=5, on_error="keep")
     assert trace.result["status"] == "failed"
     assert "take a smaller eta0" in trace.message

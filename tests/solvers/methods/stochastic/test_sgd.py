@@ -107,7 +107,7 @@ def test_the_step_falls_as_declared():
 
 def test_a_step_that_diverges_ends_with_a_reason_and_keeps_the_trace():
     problem = solvers.make_problem(MAKERS["binary"](storage="sparse"), loss="logistic", penalty="none")
-    trace = solvers.solve(problem, solvers.make_solver("sgd-l1", eta0=1e308), max_iter=50)
+    trace = solvers.solve(problem, solvers.make_solver("sgd-l1", eta0=1e308), max_iter=50, on_error="keep")
     assert trace.status == "failed"
     assert "smaller eta0" in trace.message or "objective became" in trace.message
     assert len(trace) >= 1

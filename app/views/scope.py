@@ -60,6 +60,10 @@ class Scope(Cell):
             now = self._clock()
             self._due = now + max(MIN_DRAW_SECONDS, DRAW_SPACING * (now - began))
 
+    def __repr__(self) -> str:
+        runs = "; ".join(trace.info.sentence(trace.status, trace.last) for trace in self.traces)
+        return f"<Scope of {runs or 'no runs yet'}; the last line of a notebook's cell shows it>"
+
     def __deepcopy__(self, memo: object) -> Scope:
         """Return the same scope: copies of an estimator are drawn together."""
         return self

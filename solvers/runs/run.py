@@ -76,6 +76,10 @@ class Run:
         The record of the run, which grows while it is advanced.
     here : Problem
         The problem at the present λ, without the state of the run: see :meth:`set_lam`.
+    problem, solver, label
+        What is solved, with the run's pulse, by what, and under which name.
+    stopping : Stopping
+        The limits.
 
     Raises
     ------
@@ -144,6 +148,12 @@ class Run:
         self._lam_changes = LamChanges()
         #: whether the rules have ended the run, and the number of the last iterate
         self._settled, self._number = False, -1
+
+    def __repr__(self) -> str:
+        return f"<Run {self.trace.info.sentence(self.trace.status, self.trace.last)}; {self.here}>"
+
+    def _repr_html_(self) -> str:
+        return self.trace._repr_html_()
 
     @property
     def stopping(self) -> Stopping:

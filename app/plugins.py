@@ -78,6 +78,11 @@ def _modules() -> list[Any]:
     return [module for name, module in list(sys.modules.items()) if name.startswith(MODULE_PREFIX)]
 
 
+def has_any() -> bool:
+    """Return whether users' own code is registered."""
+    return bool(loaded() or entry_points(group=ENTRY_POINT_GROUP))
+
+
 class Uncached(SourceFileLoader):
     """Compiles a file whenever it is loaded.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..methods.iterate import FIELDS, Iterate
+from ..methods.iterate import FIELDS, Iterate, checked_own
 from ..search.outcome import SearchLog
 from ..traces.records import printable
 
@@ -38,6 +38,11 @@ def check(iterate: Any, solver: str, size: int, before: int) -> None:
             setattr(iterate, field.name, _texts(value, solver, field.name, n))
         elif value is not None:
             setattr(iterate, field.name, _texts((value,), solver, field.name, n)[0])
+    if iterate.own:
+        try:
+            iterate.own = checked_own(iterate.own)
+        except ValueError as error:
+            raise BadIterate(f"{solver} yields an invalid field at iteration {n}: {error}") from None
     if iterate.violation < 0.0:
         raise BadIterate(
             f"{solver} yields the violation {iterate.violation:g} at iteration {n}: it is 0 or more, or nan "

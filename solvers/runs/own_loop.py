@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..declare import number
-from ..methods.iterate import FIELDS, Ending
+from ..methods.iterate import FIELDS, Ending, checked_own
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..traces.run_info import RunInfo
@@ -115,20 +115,19 @@ class OwnLoop:
             f as the loop computed it. With a problem it is only compared with the problem's f. If they differ
             by more than 1e-6, relatively, the trace's message says so at the end.
         fields
-            Further fields of the record, such as ``step``.
+            Further fields of the record, such as ``step``, and numbers, true or false by other names, as
+            ``trust_radius=r, accepted=False``: they become fields of this run's record.
 
         Raises
         ------
         ValueError
-            If neither ``w`` nor ``objective`` is given, for weights of the wrong number, and for unknown
-            fields.
+            If nothing is given, for weights of the wrong number, and for fields that are no numbers.
         """
         cpu, wall = time.thread_time(), time.perf_counter()
         if not fields.keys() <= FIELDS.keys():
-            unknown = min(fields.keys() - FIELDS.keys())
-            raise ValueError(f"the record has no field {unknown!r}: it has {', '.join(FIELDS)}")
-        if w is None and objective is None:
-            raise ValueError("an iterate tells nothing: give its weights w, or its objective")
+            fields |= checked_own({name: fields[name] for name in fields if name not in FIELDS})
+        if w is None and objective is None and not fields:
+            raise ValueError("an iterate tells nothing: give its weights w, its objective, or other numbers")
         self._n += 1
         spent = cpu - self._cpu
         row = {"iteration": self._n, "cpu_seconds": spent, "wall_seconds": wall - self._wall, **fields}

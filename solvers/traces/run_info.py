@@ -66,8 +66,10 @@ class RunInfo:
         """Describe how the run is doing, given its status and its newest record, if there is one."""
         if not last:
             return f"{self.label}: {status}"
-        nnz = f", {last['nnz']:,} non-zeros" if FIELDS["nnz"].is_known(last["nnz"]) else ""
-        return f"{self.label}: {status} at iteration {last['iteration']}, f = {last['objective']:.9g}{nnz}"
+        said = f"{self.label}: {status} at iteration {last['iteration']}"
+        if FIELDS["objective"].is_known(last["objective"]):
+            said += f", f = {last['objective']:.9g}"
+        return f"{said}, {last['nnz']:,} non-zeros" if FIELDS["nnz"].is_known(last["nnz"]) else said
 
     def html(self, status: str, message: str, last: Mapping[str, Any]) -> str:
         """Return that as a table of HTML, with the settings and the numbers of the newest record."""

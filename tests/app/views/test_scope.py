@@ -98,3 +98,13 @@ def test_a_loop_of_ones_own_is_drawn_beside_a_solver(cancer):
             run.iterate(w=w)
             w = problem.penalty.prox(w - 0.1 * problem.at(w).gradient(), 0.1)
     assert drawn(scope.views[0]) == {"prox-qn": len(scope.traces[0]), "mine": len(run.trace)}
+
+
+def test_scope_draws_what_a_loop_without_a_problem_tells():
+    scope = Scope()
+    with solverscope_run("mine", None, scope) as run:
+        for k in range(4):
+            run.iterate(trust_radius=0.5**k)
+    objective, nonzeros, own = scope.views
+    assert (objective.visible, nonzeros.visible) == (False, False)
+    assert (own.field, drawn(own)["mine"]) == ("trust_radius", 4)

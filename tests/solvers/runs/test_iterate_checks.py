@@ -57,6 +57,8 @@ ODD = {
     "negative-violation": (_at(violation=-1.0), "the violation -1 at iteration 1: it is 0 or more"),
     "event-no-text": (_at(events=("kink", 3)), "3 in events at iteration 1: give a text"),
     "events-one-text": (_at(events="kink"), "'kink' for events at iteration 1: give a tuple of texts"),
+    "own-text": (_at(own={"radius": "wide"}), "radius is a str: give a number, true or false"),
+    "own-taken": (_at(own={"label": 1.0}), "'label' cannot be a field of its own: take another name"),
     "phase-no-text": (_at(phase=3), "3 in phase at iteration 1: give a text"),
     "nan-weight": (_weights(lambda w: np.full(w.size, NAN)), "weight 0 became nan at iteration 1"),
     "inf-weight": (_weights(lambda w: np.append(w[1:], np.inf)), "became inf at iteration 1, 1 of"),

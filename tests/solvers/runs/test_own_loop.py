@@ -135,9 +135,10 @@ def test_a_loop_that_fails_keeps_its_trace_and_its_error(problem):
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({}, "give its weights w, or its objective"),
+        ({}, "give its weights w, its objective, or other"),
         ({"w": np.zeros(3)}, "w has 3 entries: this problem has 30 weights"),
-        ({"objective": 1.0, "stepp": 1.0}, "no field 'stepp'"),
+        ({"objective": 1.0, "radius": "wide"}, "radius is a str: give a number, true or false"),
+        ({"objective": 1.0, "label": 1.0}, "'label' cannot be a field of its own: take another name"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_sentence(problem, told, said):
@@ -155,3 +156,30 @@ def test_a_trace_of_a_loop_goes_to_a_file_and_a_table(problem, tmp_path):
     table = solvers.to_pandas([run.trace, ours])
     assert table["problem"].nunique() == 1
     assert set(table.label) == {"mine", "prox-gd"}
+
+
+def test_numbers_of_a_loop_without_a_problem_become_fields_of_its_record(tmp_path):
+    with solvers.OwnLoop("mine") as run:
+        for k in range(3):
+            run.iterate(trust_radius=0.5**k, accepted=k != 1, step=float(k))
+        run.iterate(found=np.float32(2.0))
+    trace = run.trace
+    assert trace.trust_radius[:3].tolist() == [1.0, 0.5, 0.25]
+    assert trace["accepted"][:3].tolist() == [1.0, 0.0, 1.0]
+    assert np.isnan(trace.trust_radius[3])
+    assert np.isnan(trace.found[:3]).all()
+    assert trace.step[:3].tolist() == [0.0, 1.0, 2.0]
+    assert trace.to_pandas()["accepted"].sum() == 2
+    for ending in ("jsonl", "npz"):
+        trace.save(tmp_path / f"run.{ending}")
+        (same,) = solvers.read(tmp_path / f"run.{ending}")
+        for name in ("trust_radius", "accepted", "found", "step"):
+            np.testing.assert_array_equal(same[name], trace[name])
+        assert same.info.problem == {}
+
+
+def test_fields_of_a_loop_are_beside_what_its_problem_adds(problem):
+    with solvers.OwnLoop("mine", problem) as run:
+        run.iterate(w=np.zeros(problem.size), trust_radius=2.0)
+    assert run.trace.objective[0] == problem.at().objective
+    assert run.trace.trust_radius.tolist() == [2.0]

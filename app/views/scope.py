@@ -68,6 +68,10 @@ class Scope(Cell):
             now = self._clock()
             self._due = now + max(MIN_DRAW_SECONDS, DRAW_SPACING * (now - began))
 
+    def __repr__(self) -> str:
+        runs = "; ".join(trace.info.sentence(trace.status, trace.last) for trace in self.traces)
+        return f"<Scope of {runs or 'no runs yet'}; the last line of a notebook's cell shows it>"
+
     def _choose_views(self, trace: Trace) -> None:
         """Show the usual views of what the runs have told, and one for the first of their own fields."""
         own = [name for name in trace.fields if name not in FIELDS]

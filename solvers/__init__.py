@@ -30,8 +30,8 @@ from .compatibility import (
 )
 from .declare import Parameter, Trait, param, parameters
 from .doctor.diagnosis import why_slow
-from .doctor.experiment import Verdict, experiment_limits, judge, prove
-from .doctor.finding import Change, Finding
+from .doctor.experiment import Outcome, prove
+from .doctor.finding import Finding, Remedy
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
 from .methods.iterate import FIELDS, LIVE, Ending, Iterate

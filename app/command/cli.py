@@ -328,7 +328,7 @@ def why(
     as_json: bool = JSON_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
 ) -> int:
-    """Say why a run is slow: findings, the costliest first, with experiments that confirm or refute them."""
+    """List why a run is slow, the costliest reason first, with experiments that confirm or refute it."""
     from . import why as whys
 
     plugins.load_all(plugin)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from solverscope import solvers
+from solverscope.solvers.doctor.experiment import Trial, judge, trial_of
 
 from ..runs.second_run import recorded, second_run
 from ..settings.experiment import Experiment
@@ -16,7 +17,7 @@ from .progress_bar import ProgressBar
 from .streams import put
 
 #: What an experiment says of its finding.
-VERDICTS = {True: "confirmed", False: "not confirmed", None: "not tried"}
+CONFIRMATION = {True: "confirmed", False: "not confirmed", None: "not tried"}
 
 
 def execute(run: str, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
@@ -38,13 +39,14 @@ def execute(run: str, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
         for rank, finding in enumerate(findings, 1):
             record = _record(finding, rank)
             try:
-                second = second_run(first, finding, trace, problem)
+                trial = trial_of(finding, trace, problem)
+                second = second_run(first, finding, trial)
             except ValueError as error:
-                record["result"] = None if finding.change is None else str(error)
+                record["result"] = None if finding.remedy is None else str(error)
             else:
                 record["command"] = shlex.join(["solverscope", *second.arguments()])
                 if prove:
-                    record |= _proved(first, second, finding, trace, problem, executor, progress)
+                    record |= _proved(finding, trial, trace, problem, first, second, executor, progress)
             emit(record)
     return executor.status
 
@@ -55,11 +57,12 @@ def _problem(experiment: Experiment, progress: ProgressBar) -> solvers.Problem:
 
 
 def _proved(
-    first: Experiment,
-    second: Experiment,
     finding: solvers.Finding,
+    trial: Trial,
     trace: solvers.Trace,
     problem: solvers.Problem,
+    first: Experiment,
+    second: Experiment,
     executor: RunExecutor,
     progress: ProgressBar,
 ) -> dict[str, Any]:
@@ -67,7 +70,7 @@ def _proved(
     other = problem if second.problem == first.problem else _problem(second, progress)
     run = second.run(second.entrant, other, executor)
     executor.follow(run)
-    verdict = solvers.judge(finding, trace, run.trace)
+    verdict = judge(finding, trial, trace, run.trace)
     costs = {name: getattr(verdict, name)._asdict() for name in ("first", "second")}
     return {"confirmed": verdict.confirmed, "result": verdict.text, **costs}
 
@@ -89,7 +92,7 @@ def _record(finding: solvers.Finding, rank: int) -> dict[str, Any]:
         "type": "finding",
         "rank": rank,
         **{name: getattr(finding, name) for name in ("id", "text", "share", "reference")},
-        "change": finding.change and finding.change.says,
+        "remedy": finding.remedy and finding.remedy.says,
         **dict.fromkeys(("command", "confirmed", "result", "first", "second")),
     }
 
@@ -105,9 +108,9 @@ def show(records: Sequence[Mapping[str, Any]]) -> None:
             continue
         lines += ["", f"{record['rank']}. {record['id']}, about {100 * record['share']:.0f} % of the cost"]
         lines.append(f"   {record['text']}")
-        if record["change"] is not None:
-            said = record["result"] or record["change"]
-            lines.append(f"   {VERDICTS[record['confirmed']]}: {said}")
+        if record["remedy"] is not None:
+            said = record["result"] or record["remedy"]
+            lines.append(f"   {CONFIRMATION[record['confirmed']]}: {said}")
         if record["command"] is not None:
             lines.append(f"   try it: {record['command']}")
         lines.append(f"   see {record['reference']}")

@@ -1,4 +1,4 @@
-"""Second runs: experiments that change what a finding says slows a run down."""
+"""Second runs: experiments that remedy what a finding says slows a run down."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from solverscope import datasets, solvers
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Entrant, RunLimits
 from solverscope.app.settings.reproduction import experiments
+from solverscope.solvers.doctor.experiment import Trial
 
 
 def recorded(trace: solvers.Trace) -> Experiment:
@@ -22,23 +23,22 @@ def recorded(trace: solvers.Trace) -> Experiment:
     return found[0]
 
 
-def second_run(
-    first: Experiment, finding: solvers.Finding, trace: solvers.Trace, problem: solvers.Problem
-) -> Experiment:
-    """Return the experiment of a finding on a run: the first with the change, up to the same objective.
+def second_run(first: Experiment, finding: solvers.Finding, trial: Trial) -> Experiment:
+    """Return the experiment of a finding on a run: the first with the change, within the limits of the trial.
 
-    Raises ValueError, one sentence, if there is none.
+    Raises ValueError, one sentence, if the data cannot be changed so.
     """
-    stopping, change = solvers.experiment_limits(finding, trace, problem), finding.change
-    assert change is not None  # it has limits
-    changed = dict(change.problem)
+    stopping, remedy = trial.stopping, finding.remedy
+    assert remedy is not None  # it has a trial
+    changed = dict(remedy.problem)
     options = {**first.problem.options, **changed.pop("options", {})}
     datasets.describe(first.problem.data).parse(options)  # some data cannot be scaled
     if "lam" in changed:
         changed["lam_ratio"] = None
     recipe = replace(first.problem, options=options, **changed)
-    solver = change.solver or first.entrant.make()
-    entrant = replace(Entrant.of(_label(change.says), solver), penalty=first.entrant.penalty)
+    solver = remedy.solver or first.entrant.make()
+    says = remedy.says if solver.id != first.entrant.id else f"{first.entrant.label} {remedy.says}"
+    entrant = replace(Entrant.of(_label(says), solver), penalty=first.entrant.penalty)
     limits = RunLimits(stopping.tol, max_seconds=stopping.max_seconds, breaks=stopping.breaks)
     return replace(first, problem=recipe, entrants=(entrant,), limits=limits)
 

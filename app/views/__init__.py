@@ -27,6 +27,7 @@ from .convergence.sparsity import Sparsity
 from .convergence.steps import StepsView as Steps
 from .log.algorithm import Algorithm
 from .log.event_log import EventLog
+from .log.why_slow import WhySlow
 from .model.learned_model import ModelView as Model
 from .path.lam_path import Path
 from .playground.playground import Playground
@@ -39,7 +40,7 @@ from .trajectories.weight_trajectories import Trajectories
 
 #: Views on tabs, by group.
 VIEW_GROUPS: dict[str, tuple[type[View], ...]] = {
-    "Progress": (Steps, PhaseTimes, Rate, Record),
+    "Progress": (Steps, PhaseTimes, Rate, WhySlow, Record),
     "Inside the solver": (Shrinking, Memory, LineSearch, Trajectories, Bundle),
     "Model": (RowSparsity, Model, Accuracy, Path),
     "Compare": (Table, Race, RuleRace, Sweep, PastRuns),

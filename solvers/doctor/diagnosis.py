@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..problems.problem import Problem
 from ..traces.trace import Trace
-from .case import Case
+from .evidence import Evidence
 from .finding import Finding
 from .goal_rules import (
     columns_of_unlike_scale,
@@ -35,7 +35,7 @@ from .work_rules import (
 
 #: Shares of the cost below which a finding is not worth a sentence.
 LEAST_SHARE = 0.15
-DIAGNOSTIC_RULES: tuple[Callable[[Case], Finding | None], ...] = (
+DIAGNOSTIC_RULES: tuple[Callable[[Evidence], Finding | None], ...] = (
     columns_of_unlike_scale,
     nearly_equal_columns,
     memory_too_short,
@@ -88,6 +88,6 @@ def why_slow(trace: Trace, problem: Problem | None = None) -> list[Finding]:
     problem = problem or trace.problem
     if problem is None:
         raise ValueError(f"the problem of {trace.info.label} is not in memory: give it as problem")
-    case = Case(trace, problem)
-    found = [finding for rule in DIAGNOSTIC_RULES if (finding := rule(case)) is not None]
+    run = Evidence(trace, problem)
+    found = [finding for rule in DIAGNOSTIC_RULES if (finding := rule(run)) is not None]
     return sorted((one for one in found if one.share >= LEAST_SHARE), key=lambda one: -one.share)

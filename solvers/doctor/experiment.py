@@ -12,7 +12,7 @@ from ..runs.breakpoints import Condition
 from ..runs.run import Run
 from ..runs.stopping import Stopping
 from ..traces.trace import Trace
-from .case import solver_of
+from .evidence import solver_of
 from .finding import Finding
 
 #: Accuracy, relative to what the first run gained, to which the second must reach the same objective.
@@ -34,7 +34,7 @@ class Spent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Outcome:
     """The result of an experiment.
 
     Attributes
@@ -58,24 +58,46 @@ class Verdict:
         return self.first.seconds / max(self.second.seconds, 1e-9)
 
 
-def experiment_limits(finding: Finding, first: Trace, problem: Problem) -> Stopping:
-    """Return the limits of the second run: the same objective, or all of the first one's time.
+@dataclass(frozen=True)
+class Trial:
+    """What the second run of an experiment has to reach, fixed when it starts: the first may still work.
 
-    On another problem the objective differs: there it is the same relative violation. Raises ValueError, one
-    sentence, if the finding has no experiment, or the first run has no violation to compare with.
+    Attributes
+    ----------
+    stopping : Stopping
+        The limits of the second run: it has all of the first one's time.
+    before : Spent
+        What the first run had spent there, with its set-up if that counts.
+    objective : float or None
+        The objective to reach; None if the problem is another one.
+    violation : float or None
+        The violation to reach on another problem, relative to that at the start.
     """
-    change = finding.change
-    if change is None:
+
+    stopping: Stopping
+    before: Spent
+    objective: float | None = None
+    violation: float | None = None
+
+
+def trial_of(finding: Finding, first: Trace, problem: Problem) -> Trial:
+    """Return what the experiment of a finding has to reach.
+
+    Raises ValueError, one sentence, if the finding has no experiment, or the first run has no violation to
+    compare another problem with.
+    """
+    remedy = finding.remedy
+    if remedy is None:
         raise ValueError(f"no experiment is known for {finding.id}")
-    seconds = max(_spent(first, _row(finding, first)).seconds, LEAST_TRY)
-    if change.setup:
-        seconds += float(first.result.get("setup_seconds") or 0.0)
+    best = float(np.nanmin(first.objective))
+    target = best + SAME_OBJECTIVE * max(float(first.objective[0]) - best, 0.0)
+    row = -1 if remedy.problem or remedy.tol is not None else int(np.argmax(first.objective <= target))
+    before = _spent(first, row, setup=remedy.setup)
+    seconds = max(before.seconds, LEAST_TRY)
     if first.status == "stalled":  # a lower f is worth some more time
         seconds = max(2.0 * seconds, 0.2)
-    seconds = _short(seconds)
-    if change.tol is not None:
-        return Stopping(tol=change.tol, max_seconds=seconds)
-    if change.problem:
+    most = {"max_seconds": _short(seconds)}
+    if remedy.problem:
         violation = first.result.get("violation")
         known = first.violation[np.isfinite(first.violation)]
         if violation is None and known.size:
@@ -83,50 +105,45 @@ def experiment_limits(finding: Finding, first: Trace, problem: Problem) -> Stopp
         if violation is None or not problem.smooth:
             raise ValueError(f"{first.info.label} has no violation to compare another problem with")
         tol = _short(violation / (problem.violation_at_zero() or 1.0))
-        return Stopping(tol=tol, max_seconds=seconds)
-    return Stopping(max_seconds=seconds, breaks=(Condition.parse(f"objective <= {_target(first)!r}"),))
+        return Trial(Stopping(tol=tol, **most), before, violation=tol)
+    if remedy.tol is not None:
+        return Trial(Stopping(tol=remedy.tol, **most), before, objective=target)
+    breaks = (Condition.parse(f"objective <= {target!r}"),)
+    return Trial(Stopping(breaks=breaks, **most), before, objective=target)
 
 
-def judge(finding: Finding, first: Trace, second: Trace) -> Verdict:
+def judge(finding: Finding, trial: Trial, first: Trace, second: Trace) -> Outcome:
     """Return what the second run says of a finding on the first."""
-    change, before = finding.change, _spent(first, _row(finding, first))
-    assert change is not None  # that was checked before the second run
-    where = "to the same relative violation"
-    reached = second.status == "converged" or _relative_violation(second) <= _relative_violation(first)
-    if not change.problem:
-        target = _target(first)
-        found = np.flatnonzero(second.objective <= target)
-        reached, where = bool(found.size), f"to f = {target:.8g}"
-        after = _spent(second, int(found[0]) if reached else -1)
-        if change.tol is not None:
-            after, before = _spent(second, -1), _spent(first, -1)
+    remedy, before = finding.remedy, trial.before
+    assert remedy is not None  # it has a trial
+    row, where = -1, "to the same relative violation"
+    if trial.objective is not None:
+        found = np.flatnonzero(second.objective <= trial.objective)
+        reached, where = bool(found.size), f"to f = {trial.objective:.8g}"
+        row = int(found[0]) if reached and remedy.tol is None else -1
     else:
-        after = _spent(second, -1)
-    if change.setup:
-        before = before._replace(seconds=before.seconds + float(first.result.get("setup_seconds") or 0.0))
-        after = after._replace(seconds=after.seconds + float(second.result.get("setup_seconds") or 0.0))
+        reached = second.status == "converged" or _relative_violation(second) <= trial.violation
+    after = _spent(second, row, setup=remedy.setup)
     confirmed = reached and after.seconds <= CONFIRMING_SHARE * before.seconds
     costs = f"{_words(after)} in place of {_words(before)}, {where}"
     if not reached:
         costs = f"{_words(after)} did not lead {where}, in place of {_words(before)}"
-    lower = first.objective.min() - second.objective.min()
-    gained = max(first.objective[0] - first.objective.min(), 0.0)
-    if not change.problem and first.status == "stalled" and lower > 1e-3 * gained:
+    lowest = [float(np.nanmin(run.objective)) for run in (first, second)]
+    gained = max(float(first.objective[0]) - lowest[0], 0.0)
+    if not remedy.problem and first.status == "stalled" and lowest[0] - lowest[1] > 1e-3 * gained:
         confirmed = True
-        costs += (
-            f"; f fell to {second.objective.min():.6g}, and stalled at {first.objective.min():.6g} before"
-        )
-    if "lam" in change.problem:
+        costs += f"; f fell to {lowest[1]:.6g}, and stalled at {lowest[0]:.6g} before"
+    if "lam" in remedy.problem:
         metrics = [run.result.get("test_metric") or run.result.get("train_metric") for run in (first, second)]
         if None not in metrics:
             confirmed = confirmed and metrics[1] >= metrics[0] - AS_GOOD
             costs += (
                 f"; {first.result.get('metric_name') or 'metric'} {metrics[1]:.4g}, before {metrics[0]:.4g}"
             )
-    return Verdict(confirmed, f"{change.says}: {costs}", before, after)
+    return Outcome(confirmed, f"{remedy.says}: {costs}", before, after)
 
 
-def prove(finding: Finding, first: Trace, problem: Problem) -> Verdict:
+def prove(finding: Finding, first: Trace, problem: Problem) -> Outcome:
     """Run the experiment of a finding, and return what it says.
 
     Parameters
@@ -140,7 +157,7 @@ def prove(finding: Finding, first: Trace, problem: Problem) -> Verdict:
 
     Returns
     -------
-    Verdict
+    Outcome
 
     Raises
     ------
@@ -154,25 +171,19 @@ def prove(finding: Finding, first: Trace, problem: Problem) -> Verdict:
     >>> problem = solvers.make_problem(datasets.load("digits"), penalty="l2", lam=1e-4)
     >>> trace = solvers.solve(problem, solvers.make_solver("lbfgs", memory=1), tol=1e-5)
     >>> finding = solvers.why_slow(trace)[0]
-    >>> finding.change.says, solvers.prove(finding, trace, problem).confirmed
+    >>> finding.remedy.says, solvers.prove(finding, trace, problem).confirmed
     ('memory=20', True)
     """
-    limits, change = experiment_limits(finding, first, problem), finding.change
-    assert change is not None  # it has limits
-    if change.problem.keys() - {"lam"}:
-        raise ValueError(f"{change.says} needs the recipe of the data: use `solverscope why`")
-    solver = change.solver or solver_of(first.info)
+    trial, remedy = trial_of(finding, first, problem), finding.remedy
+    assert remedy is not None  # it has a trial
+    if remedy.problem.keys() - {"lam"}:
+        raise ValueError(f"{remedy.says} needs the recipe of the data: use `solverscope why`")
+    solver = remedy.solver or solver_of(first.info)
     if solver is None:
         raise ValueError(f"{first.info.solver} is no solver here: register it first")
-    other = problem.at_lam(change.problem["lam"]) if "lam" in change.problem else problem
-    run = Run(other, solver.with_tol(limits.tol), label=change.says, stopping=limits)
-    return judge(finding, first, run.execute())
-
-
-def _target(trace: Trace) -> float:
-    """Return the objective that both runs must reach, a little above the best of the first."""
-    best = float(np.nanmin(trace.objective))
-    return best + SAME_OBJECTIVE * max(float(trace.objective[0]) - best, 0.0)
+    other = problem.at_lam(remedy.problem["lam"]) if "lam" in remedy.problem else problem
+    run = Run(other, solver.with_tol(trial.stopping.tol), label=remedy.says, stopping=trial.stopping)
+    return judge(finding, trial, first, run.execute())
 
 
 def _relative_violation(trace: Trace) -> float:
@@ -181,16 +192,12 @@ def _relative_violation(trace: Trace) -> float:
     return np.inf if violation is None or not start > 0.0 else violation / start
 
 
-def _row(finding: Finding, trace: Trace) -> int:
-    """Return the row of the first run at which its cost counts."""
-    change = finding.change
-    if change is None or change.problem or change.tol is not None:
-        return -1
-    return int(np.argmax(trace.objective <= _target(trace)))
-
-
-def _spent(trace: Trace, row: int) -> Spent:
-    return Spent(int(trace.iteration[row]), float(trace.passes[row]), float(trace.cpu_seconds[row]))
+def _spent(trace: Trace, row: int, *, setup: bool) -> Spent:
+    """Return what a run had spent at a row, with its set-up if that counts."""
+    seconds = float(trace.cpu_seconds[row])
+    if setup:
+        seconds += float(trace.result.get("setup_seconds") or 0.0)
+    return Spent(int(trace.iteration[row]), float(trace.passes[row]), seconds)
 
 
 def _short(number: float) -> float:

@@ -10,8 +10,8 @@ from ..methods.solver import Solver
 
 
 @dataclass(frozen=True)
-class Change:
-    """A change of a run's settings, whose effect confirms or refutes a finding.
+class Remedy:
+    """A change of a run's settings whose effect confirms or refutes a finding.
 
     Attributes
     ----------
@@ -48,12 +48,12 @@ class Finding:
         The estimated share of the run's cost that the reason explains, from 0 to 1.
     reference : str
         Where the reason is explained.
-    change : Change or None
-        The change that would remove it, None if none is known.
+    remedy : Remedy or None
+        The change of settings that would remove it, None if none is known.
     """
 
     id: str
     text: str
     share: float
     reference: str
-    change: Change | None = None
+    remedy: Remedy | None = None

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .case import Case
-from .finding import Change, Finding
+from .evidence import Evidence
+from .finding import Finding, Remedy
 from .goal_rules import FEW
 
 #: Trials of a search from which on it is long.
-MANY_TRIALS = 2.5
+LONG_SEARCH = 2.5
 #: Share of the time in searches from which on they are costly.
 COSTLY_SEARCH = 0.25
 #: Pairs that are few.
@@ -30,156 +30,155 @@ OF_PRODUCTS = ("prox-gd", "fista-ls", "sparsa", "owl-qn", "owl-qn-star", "ssn")
 INITIAL_STEP = "Nocedal and Wright, Numerical Optimization, section 3.5, initial step lengths"
 
 
-def _searching(case: Case) -> tuple[float, float]:
+def _searching(run: Evidence) -> tuple[float, float]:
     """Return the trials of an iteration, and the share of the time that goes into them."""
-    trials = case.known("ls_trials")
-    if not trials.size or not case.iterations:
+    trials = run.known("ls_trials")
+    if not trials.size or not run.iterations:
         return 0.0, 0.0
     each = float(trials.mean())
-    if case.id in OF_PRODUCTS:
+    if run.id in OF_PRODUCTS:
         return each, each / (each + 1.0)
-    return each, min(1.0, each * case.iterations * case.trial_seconds / max(case.seconds, 1e-9))
+    return each, min(1.0, each * run.iterations * run.trial_seconds / max(run.seconds, 1e-9))
 
 
-def _refused(case: Case) -> float:
+def _refused(run: Evidence) -> float:
     """Return the share of iterations that did not accept the first trial."""
-    events = case.rows["events"][1:]
+    events = run.rows["events"][1:]
     return sum("backtracked" in event for event in events) / max(len(events), 1)
 
 
-def steps_cut_back(case: Case) -> Finding | None:
+def steps_cut_back(run: Evidence) -> Finding | None:
     """Return the finding that a method without a model begins each search with a step far too long."""
-    each, share = _searching(case)
-    if case.id in OF_MODELS or case.id.startswith("bcd") or each < MANY_TRIALS:
+    each, share = _searching(run)
+    if run.id in OF_MODELS or run.id.startswith("bcd") or each < LONG_SEARCH:
         return None
-    refused = _refused(case)
-    if case.iterations < 10 or refused < 0.6:
+    refused = _refused(run)
+    if run.iterations < 10 or refused < 0.6:
         return None
-    step = float(np.median(case.known("step")))
+    step = float(np.median(run.known("step")))
     text = (
         f"{100 * refused:.0f} % of the steps were cut back, by {each:.1f} trials on average "
         f"to t = {step:.2g}; trials took about {100 * share:.0f} % of the time."
     )
-    change = None
-    if case.param("line_search") == "armijo":
-        change = case.changing(line_search="wolfe")
-    elif case.param("growth") is not None and case.param("growth") > 1.2:
-        change = case.changing(growth=1.2, beta=case.usual("beta"))
-    elif case.param("beta") is not None and case.param("beta") > case.usual("beta"):
-        change = case.changing(beta=case.usual("beta"))
-    return Finding("steps-cut-back", text, share * (1.0 - 1.2 / each), INITIAL_STEP, change)
+    remedy = None
+    if run.param("line_search") == "armijo":
+        remedy = run.changing(line_search="wolfe")
+    elif run.param("growth") is not None and run.param("growth") > 1.2:
+        remedy = run.changing(growth=1.2, beta=run.usual("beta"))
+    elif run.param("beta") is not None and run.param("beta") > run.usual("beta"):
+        remedy = run.changing(beta=run.usual("beta"))
+    return Finding("steps-cut-back", text, share * (1.0 - 1.2 / each), INITIAL_STEP, remedy)
 
 
-def steps_never_lengthened(case: Case) -> Finding | None:
+def steps_never_lengthened(run: Evidence) -> Finding | None:
     """Return the finding that steps never grew though the curvature allows longer ones."""
-    if case.id not in ("gd", "prox-gd", "fista-cst", "bcd-cst") or case.w is None or not case.problem.smooth:
+    if run.id not in ("gd", "prox-gd", "fista-cst", "bcd-cst") or run.w is None or not run.problem.smooth:
         return None
-    steps = case.known("step")
-    if case.iterations < FEW or (np.diff(steps) > 1e-9 * steps[1:]).any():
+    steps = run.known("step")
+    if run.iterations < FEW or (np.diff(steps) > 1e-9 * steps[1:]).any():
         return None
-    text = f"In {case.iterations:,} iterations no step was longer than the one before"
+    text = f"In {run.iterations:,} iterations no step was longer than the one before"
     ratio = np.inf
     if steps.size:
-        allowed = case.line.first_step()
+        allowed = run.line.first_step()
         ratio = allowed / steps[-1]
         text += f": the last was {steps[-1]:.2g}, and the curvature along the gradient allows {allowed:.2g}"
     if ratio < TOO_SHORT:
         return None
-    match case.id:
+    match run.id:
         case "gd":
-            change = case.changing(line_search="wolfe") if case.param("line_search") == "armijo" else None
+            remedy = run.changing(line_search="wolfe") if run.param("line_search") == "armijo" else None
         case "prox-gd":
-            change = case.changing(growth=1.2) if case.param("growth") < 1.2 else None
+            remedy = run.changing(growth=1.2) if run.param("growth") < 1.2 else None
         case "fista-cst":
-            loose = case.param("constant") == "paper"
-            change = case.changing(constant="tight") if loose else case.first_solver("fista-ls")
+            remedy = run.changing(constant="tight") if run.param("constant") == "paper" else None
         case _:
-            change = case.first_solver("bcd-ls")
-    if change is None:
+            remedy = run.first_solver("bcd-ls")
+    if remedy is None:
         return None
-    share = 0.85 * (1.0 - FEW / (case.iterations + FEW))
-    return Finding("steps-never-lengthened", text + ".", share, INITIAL_STEP, change)
+    share = 0.85 * (1.0 - FEW / (run.iterations + FEW))
+    return Finding("steps-never-lengthened", text + ".", share, INITIAL_STEP, remedy)
 
 
-def unit_step_refused(case: Case) -> Finding | None:
+def unit_step_refused(run: Evidence) -> Finding | None:
     """Return the finding that the step 1 of a quadratic model is hardly ever accepted."""
-    each, share = _searching(case)
-    refused = _refused(case)
-    if case.id not in OF_MODELS or case.iterations < 10 or refused < 0.5 or each < 1.5:
+    each, share = _searching(run)
+    refused = _refused(run)
+    if run.id not in OF_MODELS or run.iterations < 10 or refused < 0.5 or each < 1.5:
         return None
-    step = float(np.median(case.known("step")))
+    step = float(np.median(run.known("step")))
     text = (
-        f"The unit step was refused in {100 * refused:.0f} % of {case.iterations:,} iterations: "
+        f"The unit step was refused in {100 * refused:.0f} % of {run.iterations:,} iterations: "
         f"it took {each:.1f} trials on average, and the median step is {step:.2g}."
     )
-    change = None
-    if case.param("scaled") is False:
-        change = case.changing(scaled=True)
-    elif case.param("gamma0"):
-        change = case.changing(gamma0=0.0, gamma=case.usual("gamma"))
-    elif case.id in ("lbfgs", "bfgs") and case.param("line_search") != "exact" and not case.problem.smooth:
-        change = case.changing(line_search="exact")
-    known = change is not None
+    remedy = None
+    if run.param("scaled") is False:
+        remedy = run.changing(scaled=True)
+    elif run.param("gamma0"):
+        remedy = run.changing(gamma0=0.0, gamma=run.usual("gamma"))
+    elif run.id in ("lbfgs", "bfgs") and run.param("line_search") != "exact" and not run.problem.smooth:
+        remedy = run.changing(line_search="exact")
+    known = remedy is not None
     share = min(0.9, share * (1.0 - 1.2 / max(each, 1.2)) + (0.3 if known else 0.0))
     reference = "Nocedal and Wright, Numerical Optimization, section 6.1, the scale of the first matrix"
-    return Finding("unit-step-refused", text, share, reference, change)
+    return Finding("unit-step-refused", text, share, reference, remedy)
 
 
-def time_in_search(case: Case) -> Finding | None:
+def time_in_search(run: Evidence) -> Finding | None:
     """Return the finding that accurate line searches take much of the time."""
-    kind, c2 = case.param("line_search"), case.param("c2")
+    kind, c2 = run.param("line_search"), run.param("c2")
     strict = kind in ("exact", "ils") or (kind == "wolfe" and c2 is not None and c2 < 0.5)
-    if not strict or not case.problem.smooth or case.iterations < 5 or case.id not in ("gd", "bfgs", "lbfgs"):
+    if not strict or not run.problem.smooth or run.iterations < 5 or run.id not in ("gd", "bfgs", "lbfgs"):
         return None
-    each, share = _searching(case)
+    each, share = _searching(run)
     if share < COSTLY_SEARCH or each < 1.5:
         return None
     text = (
-        f"Line searches took {each:.1f} trials on average, each {case.trial_seconds:.2g} s, "
+        f"Line searches took {each:.1f} trials on average, each {run.trial_seconds:.2g} s, "
         f"about {100 * share:.0f} % of the time; Wolfe's conditions need about one."
     )
-    change = case.changing(line_search="wolfe", c2=0.9)
+    remedy = run.changing(line_search="wolfe", c2=0.9)
     reference = "Nocedal and Wright, Numerical Optimization, section 3.1, inexact searches"
-    return Finding("time-in-search", text, share * (1.0 - 1.1 / each), reference, change)
+    return Finding("time-in-search", text, share * (1.0 - 1.1 / each), reference, remedy)
 
 
-def memory_too_short(case: Case) -> Finding | None:
+def memory_too_short(run: Evidence) -> Finding | None:
     """Return the finding that a quasi-Newton method holds few pairs and takes many iterations."""
-    memory, pairs = case.param("memory"), case.known("memory_pairs")
+    memory, pairs = run.param("memory"), run.known("memory_pairs")
     if not isinstance(memory, int) or memory > FEW_PAIRS or not pairs.size:
         return None
-    if case.iterations < FEW + 10 * memory or np.median(pairs) < memory:
+    if run.iterations < FEW + 10 * memory or np.median(pairs) < memory:
         return None
     pairs_held = f"{memory} {'pair' if memory == 1 else 'pairs'} (s, y)"
     text = (
-        f"{case.id} held {pairs_held} in {case.iterations:,} iterations: "
-        f"the curvature of {case.iterations - memory:,} steps was forgotten."
+        f"{run.id} held {pairs_held} in {run.iterations:,} iterations: "
+        f"the curvature of {run.iterations - memory:,} steps was forgotten."
     )
-    share = min(0.8, 0.8 / memory**0.5) * (0.6 if case.id.startswith("owl") else 1.0)
+    share = min(0.8, 0.8 / memory**0.5) * (0.6 if run.id.startswith("owl") else 1.0)
     reference = "Nocedal and Wright, Numerical Optimization, section 7.2, memory of L-BFGS"
-    return Finding("memory-too-short", text, share, reference, case.changing(memory=20))
+    return Finding("memory-too-short", text, share, reference, run.changing(memory=20))
 
 
-def first_step_mistuned(case: Case) -> Finding | None:
+def first_step_mistuned(run: Evidence) -> Finding | None:
     """Return the finding that η0 is far from the value that a short trial on a sample prefers."""
-    eta0 = case.param("eta0")
-    if not eta0 or case.id not in ("sgd-l1", "fobos", "ftrl"):
+    eta0 = run.param("eta0")
+    if not eta0 or run.id not in ("sgd-l1", "fobos", "ftrl"):
         return None
-    if case.id == "ftrl":
-        return _by_record(case, eta0)
-    tuned = replace(case.solver, eta0=0.0).prepare(case.own).eta0
+    if run.id == "ftrl":
+        return _by_record(run, eta0)
+    tuned = replace(run.solver, eta0=0.0).prepare(run.own).eta0
     ratio = eta0 / tuned
     if 1.0 / MISTUNED < ratio < MISTUNED:
         return None
     large = ratio > 1.0
     times = f"{ratio:,.0f} times larger" if large else f"{1.0 / ratio:,.0f} times smaller"
     text = f"η0 = {eta0:.3g} is {times} than {tuned:.3g}, which lowers f most in a pass over a sample."
-    return _mistuned(case, large, text, case.changing(eta0=0.0))
+    return _mistuned(run, large, text, run.changing(eta0=0.0))
 
 
-def _by_record(case: Case, eta0: float) -> Finding | None:
+def _by_record(run: Evidence, eta0: float) -> Finding | None:
     """Return the finding of a method that does not tune η0, by the course of f."""
-    usual, f = case.usual("eta0"), case.known("objective")
+    usual, f = run.usual("eta0"), run.known("objective")
     if 1.0 / MISTUNED < eta0 / usual < MISTUNED or f.size < 5:
         return None
     large = eta0 > usual
@@ -187,26 +186,26 @@ def _by_record(case: Case, eta0: float) -> Finding | None:
         f"η0 = {eta0:.3g} is far from the usual {usual:.3g}; "
         f"f was {f[0]:.4g} after a pass, and is {f[-1]:.4g} now."
     )
-    return _mistuned(case, large, text, case.changing(eta0=usual))
+    return _mistuned(run, large, text, run.changing(eta0=usual))
 
 
-def _mistuned(case: Case, large: bool, text: str, change: Change) -> Finding:
+def _mistuned(run: Evidence, large: bool, text: str, remedy: Remedy) -> Finding:
     reference = "Bottou 2012, Stochastic Gradient Descent Tricks: the first step, tuned on a sample"
-    return Finding(f"eta0-too-{'large' if large else 'small'}", text, 0.95, reference, change)
+    return Finding(f"eta0-too-{'large' if large else 'small'}", text, 0.95, reference, remedy)
 
 
-def momentum_not_restarted(case: Case) -> Finding | None:
+def momentum_not_restarted(run: Evidence) -> Finding | None:
     """Return the finding that accelerated steps overshoot again and again."""
-    if case.param("restart") is not False or case.iterations < FEW:
+    if run.param("restart") is not False or run.iterations < FEW:
         return None
-    f = case.known("objective")
+    f = run.known("objective")
     rises = int(np.count_nonzero(np.diff(f) > 1e-12 * np.abs(f[1:])))
     if rises < 5:
         return None
     text = (
-        f"f rose in {rises:,} of {case.iterations:,} iterations: "
+        f"f rose in {rises:,} of {run.iterations:,} iterations: "
         "the momentum overshoots, and is not restarted."
     )
-    share = min(0.75, 0.4 + 2.0 * rises / case.iterations)
+    share = min(0.75, 0.4 + 2.0 * rises / run.iterations)
     reference = "O'Donoghue and Candès 2015, Adaptive Restart for Accelerated Gradient Schemes"
-    return Finding("momentum-not-restarted", text, share, reference, case.changing(restart=True))
+    return Finding("momentum-not-restarted", text, share, reference, run.changing(restart=True))

@@ -19,13 +19,13 @@ from ..problems.problem import Problem
 from ..registry import SOLVERS, make_solver
 from ..traces.run_info import RunInfo
 from ..traces.trace import Trace
-from .finding import Change
+from .finding import Remedy
 
 #: How often a cost is measured: the least counts.
 MEASUREMENTS = 3
 
 
-class Case:
+class Evidence:
     """What rules read: the record of a run and its problem.
 
     Attributes
@@ -85,18 +85,18 @@ class Case:
 
     # changes
 
-    def changing(self, **params: Any) -> Change:
+    def changing(self, **params: Any) -> Remedy:
         """Return the same run with other hyper-parameters."""
         says = ", ".join(f"{name}={_text(value)}" for name, value in params.items())
-        return Change(says, replace(self.solver, **params))
+        return Remedy(says, replace(self.solver, **params))
 
-    def first_solver(self, *ids: str) -> Change | None:
+    def first_solver(self, *ids: str) -> Remedy | None:
         """Return the run with the first of these solvers that takes the problem; None if none does."""
         for id in ids:
             if id != self.id and why_not_solver_on(id, self.problem) is None:
                 solver = make_solver(id)
                 if solver.refuses(self.problem) is None:
-                    return Change(id, solver)
+                    return Remedy(id, solver)
         return None
 
     # measured
@@ -104,7 +104,7 @@ class Case:
     @lazy
     def own(self) -> Problem:
         """Return a copy of the problem whose products nobody counts."""
-        return self.problem.with_pulse(lambda: None)
+        return self.problem.with_pulse(self.problem.pulse)
 
     @lazy
     def point(self) -> Point:

@@ -40,6 +40,7 @@ from .penalty_factors import check_penalty_factors
 from .probes.probe import (
     ACTIVE,
     CUTS,
+    DIRECTION,
     LEARNED,
     LINE,
     MEMORY,

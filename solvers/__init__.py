@@ -19,7 +19,7 @@ from .compatibility import (
 from .declare import Parameter, Trait, param, parameters
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
-from .methods.iterate import FIELDS, Ending, Iterate
+from .methods.iterate import FIELDS, LIVE, Ending, Iterate
 from .methods.solver import Solver
 from .penalty_factors import check_penalty_factors
 from .probes.probe import (
@@ -61,6 +61,9 @@ from .runs.pseudocode import Pseudocode, Step, pseudocode
 from .runs.run import Gate, Interrupted, Run
 from .runs.solve import solve
 from .runs.stopping import Stopping, relative_gap, undercuts
+from .search.line_search import Armijo, Wolfe
+from .search.outcome import SearchLog as Search
+from .search.outcome import SearchResult
 from .traces.first_difference import RunComparison, compare_runs
 from .traces.reading import read
 from .traces.run_info import RunInfo

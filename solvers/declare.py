@@ -257,13 +257,15 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
 class Declared:
     """Base of solvers, losses and penalties: frozen dataclasses that are chosen by their ``id``.
 
-    The declared parameters of an instance are checked when it is made.
+    The declared parameters of an instance are checked when it is made. A class of a plug-in that was loaded
+    with a ``namespace`` has it, and a dash, before its id.
     """
 
     id: ClassVar[str]
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
+    namespace: ClassVar[str] = ""
     if TYPE_CHECKING:  # every class that can be chosen is a dataclass
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 

@@ -97,7 +97,11 @@ def _parameter(setting: Setting[Any]) -> inspect.Parameter:
     )
 
 
-PLUGIN_OPTION = options("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
+PLUGIN_OPTION = options(
+    "--plugin",
+    "FILE",
+    "Python file that registers your own solver, loss or data. NAME=FILE puts NAME- before its ids.",
+)
 JSON_OPTION = switch("--json", "JSON lines on standard output, and nothing else there.")
 LOSSES_OPTION = option_of(LOSS, f"{LOSS.help} Repeat it for several.", repeated=True)
 PENALTIES_OPTION = option_of(PENALTY, f"{PENALTY.help} Repeat it for several.", repeated=True)

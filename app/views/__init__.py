@@ -58,10 +58,14 @@ REPLACEMENTS: list[type[ProblemView]] = [Playground]
 
 def register(view: type[View]) -> type[View]:
     """Add a view to the tabs, after the others; usable as a decorator. A :class:`ProblemView` joins those
-    shown above the tabs. Raises ValueError if the id is taken."""
+    shown above the tabs. A class of the same module and qualified name is replaced. Raises ValueError if the
+    id is taken."""
     known = TABS | {other.id: other for other in REPLACEMENTS}
-    if known.get(view.id, view) is not view:
+    old = known.get(view.id, view)
+    if (old.__module__, old.__qualname__) != (view.__module__, view.__qualname__):
         raise ValueError(f"{view.id} is registered already: give your view another id")
+    if old is not view and old in REPLACEMENTS:
+        REPLACEMENTS.remove(old)
     if not issubclass(view, ProblemView):
         TABS[view.id] = view
     elif view not in REPLACEMENTS:

@@ -16,6 +16,15 @@ ROW_PARTS = 4
 ENTRIES_PER_CALL = 16_000_000
 
 
+class CSR(NamedTuple):
+    """X as arrays in compressed sparse row format, read-only: entries k of row i, from ``indptr[i]`` up to
+    ``indptr[i + 1]``, have the values ``data[k]`` in the columns ``indices[k]``, ascending."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+
+
 class Rows(NamedTuple):
     """X row by row: ``features[starts[i]:starts[i + 1]]`` and ``values`` (empty for a matrix of ones)."""
 

@@ -15,7 +15,7 @@ from ..compute.team import Team, no_pulse
 from . import storage
 from .arrays import digest_of
 from .by_columns import adjoint_by_output, adjoint_by_rows, scores_by_output, scores_by_rows
-from .by_rows import ENTRIES_PER_CALL, Rows, SomeRows, weighted_sum
+from .by_rows import CSR, ENTRIES_PER_CALL, Rows, SomeRows, weighted_sum
 from .derived import Derived
 from .scores import Scores, recycled
 from .storage import NEAR_BYTES, SLAB_BYTES
@@ -237,6 +237,13 @@ class Design:
     def by_rows(self) -> Rows:
         """Return X row by row, for solvers that walk over samples: a second copy, made at the first call."""
         return self.stored.by_rows(self.derived)
+
+    def csr(self) -> CSR:
+        """Return X row by row with all its values, also those of a matrix of ones."""
+        starts, features, values = self.by_rows()
+        if self.binary:
+            values = self.derived("ones", lambda: np.ones(features.size))
+        return CSR(*map(read_only, (starts, features, values)))
 
     def column_squares(self) -> np.ndarray:
         """Return Σ_i x_ij² of each column, made at the first call."""
@@ -465,3 +472,10 @@ class Design:
         inner = np.searchsorted(ends, np.arange(1, pieces) * (total / pieces), side="right")
         cuts = sorted({0, *inner.tolist(), features.size})
         return list(pairwise(cuts)) or [(0, 0)]
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view of an array that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

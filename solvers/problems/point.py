@@ -142,7 +142,7 @@ class Point:
         return self._residual
 
     @property
-    def smooth(self) -> float:
+    def smooth_part(self) -> float:
         """Return the smooth part s L(A w) + ½ ridge ‖w‖²."""
         penalty = self.problem.penalty
         return self.loss + 0.5 * penalty.ridge_product(self.w, self.w) if penalty.ridge else self.loss

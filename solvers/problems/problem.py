@@ -13,13 +13,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..compute.blas import one_blas_thread
 from ..compute.jit import compile_clock
 from ..compute.source_digest import source_digest
 from ..compute.team import Team
 from ..declare import parameters
-from ..linalg.design import Design
+from ..linalg.by_rows import CSR
+from ..linalg.design import Design, read_only
 from ..linalg.scores import Scores
 from ..linalg.working_set import WorkingSet
 from .free_weights import fit_free_weights
@@ -177,6 +179,36 @@ class Problem(Objective):
     def passes(self) -> float:
         """Return the passes over X so far: ½ × entries touched / entries of X, over all products."""
         return 0.5 * self.design.touched / max(self.design.nnz, 1)
+
+    def count_entries(self, n: int) -> None:
+        """Count ``n`` entries of X that a solver has read in a loop of its own, as ½ n / entries of X passes.
+
+        Products of points and lines count themselves.
+        """
+        self.design.touched += n
+
+    @property
+    def X(self) -> sp.csr_array:
+        """Return the features, (rows, n_features), with a last column of ones if there is an intercept. Rows
+        are samples, or tokens of sequences; those with the weight 0 are left out. Do not change its arrays.
+        """
+        indptr, indices, data = self.csr()
+        return sp.csr_array((data, indices, indptr), shape=self.design.shape)
+
+    @property
+    def y(self) -> np.ndarray | None:
+        """Return the labels of the rows as the loss has them, read-only: −1 and 1, the number of a class, 0
+        and 1 for each label of several, or numbers; None if there are none."""
+        labels = getattr(self.loss, "y", None)
+        return None if labels is None else read_only(labels)
+
+    def csr(self) -> CSR:
+        """Return the arrays ``indptr``, ``indices`` and ``data`` of :attr:`X`, for compiled loops over rows.
+
+        They are made at the first call, which counts as set-up. Call :meth:`count_entries` for what a loop
+        has read.
+        """
+        return self.design.csr()
 
     @property
     def key(self) -> str:

@@ -78,6 +78,25 @@ def test_what_is_no_iterate_fails_in_a_sentence_and_the_trace_stays(problem, mak
     assert trace.result["message"] == trace.message
 
 
+def test_a_bare_line_is_refused_in_a_sentence_and_a_log_is_drawn(problem):
+    def bare(point, n):
+        return Iterate.at(point, n, live={"line": problem.line(point, np.ones(problem.size))})
+
+    trace = solvers.solve(problem, Odd(bare), probes=[solvers.LINE], max_iter=1, on_error="keep")
+    assert "yields a Line as its line at iteration 1: give the result of its search" in trace.message
+
+    def own_search(point, n):
+        log = problem.line(point, np.ones(problem.size)).log()
+        log.note(1.0, point.objective + 1.0, point.objective)
+        return Iterate.at(point, n, step=0.0, ls_trials=1, live={"line": log})
+
+    trace = solvers.solve(problem, Odd(own_search), probes=[solvers.LINE], max_iter=1)
+    assert isinstance(problem.line(problem.at(), np.ones(problem.size)).log(), solvers.Search)
+    ((_, seen),) = trace.probes.entries("line")
+    assert seen["t"].tolist() == [1.0]
+    assert seen["straight"]
+
+
 def test_iterates_that_go_back_are_said(problem):
     trace = solvers.solve(
         problem, Odd(lambda point, n: Iterate.at(point, 7 - n)), max_iter=50, on_error="keep"

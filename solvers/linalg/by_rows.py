@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compute.jit import kernel
+from .by_columns import product
 
 #: Parts of the rows whose products threads share: always as many, so that sums do not depend on the threads.
 ROW_PARTS = 4
@@ -72,13 +73,17 @@ def row_squares(starts, values):
 
 
 @kernel
-def column_squares(starts, values):
+def column_squares(edges, starts, values):
     """Return Σ x² of each column; ``values`` is empty for a matrix of ones."""
     out = np.zeros(starts.shape[1] - 1)
     for b in range(starts.shape[0]):
         for j in range(out.size):
+            lo, hi = starts[b, j], starts[b, j + 1]
+            if values.size and hi - lo == edges[b + 1] - edges[b]:
+                out[j] += product(values[lo:hi], values[lo:hi])
+                continue
             total = out[j]
-            for p in range(starts[b, j], starts[b, j + 1]):
+            for p in range(lo, hi):
                 total += values[p] * values[p] if values.size else 1.0
             out[j] = total
     return out

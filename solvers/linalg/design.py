@@ -24,6 +24,8 @@ from .working_set import Columns, WorkingSet
 
 #: Bytes of columns that are copied side by side for a working set, at most.
 GATHERED_BYTES = 48 * 2**20
+#: Entries of a column in a block from which on it does not matter which columns lie next to it.
+LONG_COLUMN = 1024
 #: Entries of a fresh array that are cleared between two pulses, some 20 ms.
 CLEARED_PER_PULSE = 4_000_000
 #: Weights read between two pulses.
@@ -412,6 +414,8 @@ class Design:
         shared.gradients += 1
         entries = int(self.column_nnz[features].sum())
         if shared.gradients < 2 or (shared.columns is not None and 2 * entries >= shared.entries):
+            return
+        if entries >= LONG_COLUMN * features.size * self.n_blocks:
             return
         if entries * (self.rows.itemsize + (0 if self.binary else 8)) > GATHERED_BYTES:
             return

@@ -97,18 +97,22 @@ def content(X: Any) -> tuple[int, bool]:
         return int(X.nnz), bool(X.binary)
     if not isinstance(X, np.ndarray):
         return int(X.nnz), all(bool((part == 1).all()) for part in _pieces(X.data))
-    nnz = int(np.count_nonzero(X != 0))
-    return nnz, nnz == np.count_nonzero(X == 1)
+    parts = list(_pieces(X, max(1, CAST_ENTRIES // X.shape[1])))
+    counts = [int(np.count_nonzero(part != 0)) for part in parts]
+    binary = all(n == np.count_nonzero(part == 1) for n, part in zip(counts, parts, strict=True))
+    return sum(counts), binary
 
 
-def _pieces(entries: np.ndarray) -> Iterator[np.ndarray]:
-    return (entries[lo : lo + CAST_ENTRIES] for lo in range(0, entries.size, CAST_ENTRIES))
+def _pieces(entries: np.ndarray, step: int = CAST_ENTRIES) -> Iterator[np.ndarray]:
+    return (entries[lo : lo + step] for lo in range(0, len(entries), step))
 
 
 def rows_of_block(n: int, d: int, m: int, nnz: int) -> int:
     """Choose the number of rows in a block, about the same in each: scores of a block fit the slab, and
-    columns keep some 8 entries a block on average."""
-    rows = 1 << max(7, (SLAB_BYTES // (8 * m)).bit_length() - 1)
+    columns keep some 8 entries a block on average. Full columns are read so fast that the scores of an output
+    should be nearer."""
+    slab = min(SLAB_BYTES, NEAR_BYTES * m) if nnz == n * d else SLAB_BYTES
+    rows = 1 << max(7, (slab // (8 * m)).bit_length() - 1)
     while rows < n and nnz * rows < 8 * n * d:
         rows *= 2
     blocks = -(-n // min(rows, 1 << 16))
@@ -137,7 +141,7 @@ def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool) -> Columns:
         elif whole:
             own[:] = np.arange(offset, offset + X[lo:hi].size + 1, hi - lo)
             at = slice(offset, int(own[-1]))
-            columns.rows[at].reshape(-1, hi - lo)[:] = np.arange(hi - lo)
+            columns.rows[at].reshape(-1, hi - lo)[:] = np.arange(hi - lo, dtype=np.uint16)
             columns.values[at].reshape(-1, hi - lo)[:] = X[lo:hi].T
         else:
             write_columns(X, lo, hi, own[1:], *NO_ENTRIES)

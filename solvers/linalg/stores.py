@@ -65,7 +65,7 @@ class AllColumns:
     def column_squares(self, derived: Derived) -> np.ndarray:
         """Return Σ_i x_ij² of each column, made at the first call."""
         starts, _, values = self._columns
-        return derived("column squares", lambda: column_squares(starts, values))
+        return derived("column squares", lambda: column_squares(self.edges, starts, values))
 
     def squared(self, derived: Derived) -> Self:
         """Return all columns of the x_ij²."""

@@ -40,6 +40,14 @@ class Rows(NamedTuple):
         self.each_part(lambda lo, hi, k: row_adjoint(*self, G, lo, hi, sums[k]), G.shape[1], each)
         return sums.sum(axis=0)
 
+    def with_constant(self, j: int) -> Rows:
+        """Return a copy with a last entry 1 of feature ``j`` in each row."""
+        n = self.starts.size - 1
+        features = np.empty(self.features.size + n, dtype=np.int32)
+        values = np.empty(features.size if self.values.size else 0)
+        append_ones(*self, j, features, values)
+        return Rows(self.starts + np.arange(n + 1), features, values)
+
     def each_part(self, task: Callable[[int, int, int], None], width: int, each: Callable) -> None:
         """Call task(lo, hi, k) for consecutive slices of the rows of part k, which keep each call short."""
         n = self.starts.size - 1
@@ -60,6 +68,19 @@ class Rows(NamedTuple):
         entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         values = self.values[entries] if self.values.size else np.ones(entries.size)
         return sp.csr_array((values, self.features[entries], starts), shape=(rows.size, n_features))
+
+
+@kernel
+def append_ones(starts, features, values, j, new_features, new_values):
+    """Copy rows, each with a last entry 1 of feature ``j``; there are no values if all are one."""
+    for i in range(starts.size - 1):
+        for p in range(starts[i], starts[i + 1]):
+            new_features[p + i] = features[p]
+            if values.size:
+                new_values[p + i] = values[p]
+        new_features[starts[i + 1] + i] = j
+        if values.size:
+            new_values[starts[i + 1] + i] = 1.0
 
 
 @kernel

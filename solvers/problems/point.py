@@ -152,6 +152,14 @@ class Point:
     def __repr__(self) -> str:
         return f"<Point: f = {self.objective:.9g} on {self.problem!r}>"
 
+    def at(self, problem: Objective) -> Point:
+        """Return the point in a problem that differs in its penalty alone, with all that is known here."""
+        known = {"loss": self.loss, "residual": self._residual, "active": self.active, "drift": self.drift}
+        point = Point(problem, self.w.copy(), self.scores, **known)  # an iterate may show its own
+        if not (self.problem.penalty.ridge or problem.penalty.ridge):
+            point._gradient = self._gradient
+        return point
+
     @property
     def residual(self) -> Scores:
         """Return the derivative of the loss, summed over instances, by the scores."""

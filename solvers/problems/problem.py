@@ -216,6 +216,11 @@ class Problem(Objective):
         return self.penalty.lam if self.penalty.takes_lam else None
 
     @property
+    def family(self) -> object:
+        """Return what this problem and its copies with other penalties have in common, and no other has."""
+        return self._gradient
+
+    @property
     def team(self) -> Team:
         return self.design.team
 
@@ -405,11 +410,13 @@ class Problem(Objective):
         W, tail = self.design.split(w)
         return W, tail.reshape(-1, self.loss.n_outputs) if tail.size else tail
 
-    def at(self, w: np.ndarray | None = None) -> Point:
+    def at(self, w: np.ndarray | None = None, last: Point | None = None) -> Point:
         """Return the point at ``w``, which owns a copy of it; None: ``start`` if there is one, else
-        :meth:`null`."""
+        :meth:`null`. A ``last`` point at another λ that is not needed any more is used up if it is at w."""
         if w is None and self.start is None:
             return self.null()
+        if last is not None and np.array_equal(last.w, self.start if w is None else w):
+            return last.at(self)
         w = np.array(self.start if w is None else w, dtype=np.float64)
         if w.shape != (self.size,):
             raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")

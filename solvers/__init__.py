@@ -9,7 +9,7 @@
 from types import ModuleType as _Module
 
 from .checks.bank import (
-    Report,
+    CheckReport,
     cases_for,
     check_dataset,
     check_loss,
@@ -17,7 +17,7 @@ from .checks.bank import (
     check_solver,
     tests_of,
 )
-from .checks.case import Case
+from .checks.case import CheckCase
 from .checks.finding import Finding
 from .checks.pytest_entry import parametrize_with_checks
 from .compatibility import (

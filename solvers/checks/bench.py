@@ -15,7 +15,7 @@ from ..problems.problem import Problem
 from ..registry import LOSSES, PENALTIES, make_solver
 from ..rivals.external_solver import ExternalSolver
 from ..runs.solve import solve
-from .case import Case
+from .case import CheckCase
 from .observed import MOST_ITERATES, MOST_SECONDS, ObservedRun, observe
 
 #: Solvers whose optimum is trusted, the first that takes a problem.
@@ -39,7 +39,7 @@ class Bench:
     ----------
     solver : Solver
         The solver.
-    case : Case
+    case : CheckCase
         Its data, loss, penalty and λ.
     max_iter, seconds
         Limits of each run.
@@ -48,7 +48,7 @@ class Bench:
     """
 
     solver: Solver
-    case: Case
+    case: CheckCase
     max_iter: int = MOST_ITERATES
     seconds: float = MOST_SECONDS
     twin: Solver | None = None
@@ -63,7 +63,7 @@ class Bench:
         """Return why the solver does not take the problem; None if it does."""
         return self.solver.refuses(self.problem)
 
-    def on(self, case: Case, **limits: Any) -> Bench:
+    def on(self, case: CheckCase, **limits: Any) -> Bench:
         """Return the bench of the same solver on another case."""
         given = {"max_iter": self.max_iter, "seconds": self.seconds, "twin": self.twin} | limits
         return Bench(self.solver, case, **given)
@@ -122,7 +122,7 @@ class Bench:
 
 
 def optimum(
-    problem: Problem, case: Case, twin: Solver | None = None, *, but: str = ""
+    problem: Problem, case: CheckCase, twin: Solver | None = None, *, but: str = ""
 ) -> tuple[str, np.ndarray, float] | None:
     """Return id, weights and f of the first trusted solver that converges on a problem, the twin before all
     others; None without one."""
@@ -139,7 +139,7 @@ def optimum(
     return None
 
 
-def scaled(case: Case, factor: float) -> Case | None:
+def scaled(case: CheckCase, factor: float) -> CheckCase | None:
     """Return the case with features times ``factor``, λ times as much: the same f at w over it; None if the
     penalty is no norm, or weights have no unit."""
     if case.offsets is not None or not PENALTIES[case.penalty].sparse or case.penalty == "elastic-net":

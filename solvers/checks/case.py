@@ -27,7 +27,7 @@ FEWEST_SAMPLES, FEWEST_FEATURES = 2, 1
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class CheckCase:
     """A problem with its data, small enough to be written down.
 
     ``lam`` is λ, ``lam_ratio`` that relative to λ_max; the arrays are as :func:`.make_problem` takes them.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .case import Case
+from .case import CheckCase
 
 
 class Fault(NamedTuple):
@@ -64,7 +64,7 @@ class Finding:
         What is wrong, with numbers.
     iteration : int
         The first iterate at which it is; -1 for none.
-    case : Case or None
+    case : CheckCase or None
         The smallest problem found that shows it.
     """
 
@@ -74,7 +74,7 @@ class Finding:
     claim: str
     sentence: str
     iteration: int = -1
-    case: Case | None = None
+    case: CheckCase | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return the finding as a record of type "finding"."""

@@ -12,7 +12,7 @@ from ..declare import Trait
 from ..linalg.scores import Scores
 from ..problems.losses.loss import BoundLoss, Loss
 from ..problems.problem import Problem
-from .case import Case
+from .case import CheckCase
 from .finding import Checks, Fault
 
 #: Step and relative error of central differences.
@@ -28,7 +28,7 @@ class LossBench:
     """A loss bound to the labels of a case, and scores at which it is checked."""
 
     loss: Loss
-    case: Case
+    case: CheckCase
 
     @lazy
     def problem(self) -> Problem:

@@ -32,6 +32,7 @@ FLOORS = {
         ("solvers.penalty_factors",),
         ("solvers.from_data",),
         ("solvers.checks",),
+        ("solvers.doctor",),
         ("solvers.estimators",),
         ("solvers",),
     ),

@@ -92,7 +92,7 @@ def _check(thing: Any, twin: solvers.Solver | None, say: Any) -> solvers.CheckRe
     return solvers.check_dataset(thing)
 
 
-def _described(file: str, thing: Any, finding: solvers.Finding, folder: Path) -> dict[str, Any]:
+def _described(file: str, thing: Any, finding: solvers.CheckFailure, folder: Path) -> dict[str, Any]:
     """Return the record of a finding, with the commands that show it; write its data into the folder."""
     record = finding.describe() | {"command": None, "serve": None, "address": None}
     case = finding.case

@@ -45,6 +45,7 @@ from .options import (
     OUT_OPTION,
     PENALTIES_OPTION,
     PLUGIN_OPTION,
+    REQUIRE_OPTION,
     also,
     argument,
     cluster,
@@ -110,6 +111,7 @@ def run(
         "--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."
     ),
     repeat: str | None = option_of(REPEAT),
+    require: list[str] = REQUIRE_OPTION,
     as_json: bool = JSON_OPTION,
     out: str | None = OUT_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
@@ -136,7 +138,8 @@ def run(
     if (times := REPEAT.parse(repeat)) is not None:
         columns = REPEATED_TABLE
         experiment, labels = experiment.repeated(times)
-    execute = partial(headless.execute, experiment, out=_out(out), shards=split)
+    how = {"out": _out(out), "shards": split, "require": headless.requirements(require)}
+    execute = partial(headless.execute, experiment, **how)
     return _do(execute, as_json, partial(printing.show_results, columns, labels=labels))
 
 
@@ -176,6 +179,7 @@ def path(
     ),
     choose: str | None = CHOOSE_OPTION,
     folds: str | None = FOLDS_OPTION,
+    require: list[str] = REQUIRE_OPTION,
     out: str | None = OUT_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
     **given: Any,
@@ -183,6 +187,7 @@ def path(
     """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
     from ..settings.experiment import Experiment
     from ..sweep.lam_selection import checked
+    from . import headless
     from . import path as paths
 
     plugins.load_all(plugin)
@@ -196,6 +201,7 @@ def path(
     ends = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
     values = arguments.lam_values(lams, n_lams, ends)
     how = {"lams": values, "iterates": iterates, "choose": bool(chosen), "folds": parts, "out": _out(out)}
+    how["require"] = headless.requirements(require)
     execute = partial(paths.execute, experiments, **how)
     return _do(execute, as_json, partial(printing.show_results, PATH_TABLE))
 
@@ -313,6 +319,20 @@ def check(
     path = None if junit is None else Path(junit)
     progress = ProgressBar(moving=not as_json)
     return checks.execute(file, solver, twin, as_json=as_json, junit=path, progress=progress)
+
+
+@app.command()
+def why(
+    run: str = argument("RUN", "A run: its id in `solverscope runs`, or FILE[#LABEL] of --out."),
+    prove: bool = typer.Option(True, "--prove/--no-prove", help="Whether experiments of findings are run."),
+    as_json: bool = JSON_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
+) -> int:
+    """List why a run is slow, the costliest reason first, with experiments that confirm or refute it."""
+    from . import why as whys
+
+    plugins.load_all(plugin)
+    return _do(partial(whys.execute, run, prove=prove), as_json, whys.show)
 
 
 benchmarks = typer.Typer(

@@ -80,6 +80,10 @@ def add(paths: Sequence[str]) -> list[int]:
         found = []
         for path in map(Path, paths):
             traces = _curves(archive, path) if path.suffix == BENCHOPT_SUFFIX else read(path)
+            if any(not trace.info.problem for trace in traces):
+                raise ValueError(
+                    f"{path} has runs without a problem of ours: read it in Python, by solvers.read"
+                )
             found += [(trace, path.stat().st_mtime) for trace in traces]
         return [archive.enter(trace, started=written) for trace, written in found]
 
@@ -125,7 +129,7 @@ class ComparedRuns(NamedTuple):
 def compare(left: str, right: str, tol: float | None = None) -> ComparedRuns:
     """Compare two runs, each an id of the history or ``FILE[#LABEL]``. Raises ValueError, one sentence, if
     one cannot be read."""
-    a, b = _found(left), _found(right)
+    a, b = found_run(left), found_run(right)
     names = _title(a[0]), _title(b[0])
     if names[0] == names[1]:
         names = left, right
@@ -140,7 +144,7 @@ def _title(kept: ArchivedRun) -> str:
     return kept.title if kept.id else kept.label
 
 
-def _found(name: str) -> tuple[ArchivedRun, Trace]:
+def found_run(name: str) -> tuple[ArchivedRun, Trace]:
     """Return the run with this id in the history, or the one that ``FILE[#LABEL]`` names."""
     if name.isdecimal() and not Path(name).exists():
         with opened() as archive:

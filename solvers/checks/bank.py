@@ -19,7 +19,7 @@ from .bench import Bench, why_not
 from .case import PAIRS_OF_CASES, CheckCase
 from .claims import claims
 from .data import data_checks
-from .finding import Check, Fault, Finding
+from .finding import Check, CheckFailure, Fault
 from .losses import LossBench, losses
 from .observed import WALL_SECONDS
 from .penalties import PenaltyBench, penalties
@@ -71,7 +71,7 @@ class CheckReport:
     ----------
     tested : str
         Its id.
-    findings : list of Finding
+    findings : list of CheckFailure
         At most one of each check, in the order of the checks.
     passed : list of str
         Checks that found nothing.
@@ -84,7 +84,7 @@ class CheckReport:
     """
 
     tested: str
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[CheckFailure] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -153,7 +153,7 @@ def check_solver(
         if not chosen:
             raise ValueError(f"{twin.id} takes no problem that {made.id} takes: choose another twin")
     began, clock, report = time.monotonic(), CheckClock(), CheckReport(made.id)
-    found: dict[str, Finding] = {}
+    found: dict[str, CheckFailure] = {}
     passed: dict[str, None] = {}
     checks = SOLVER_CHECKS if twin is None else (*SOLVER_CHECKS, *twin_checks)
     for case in chosen:
@@ -226,7 +226,7 @@ def _fill(report: CheckReport, checks: Sequence[Check], benches: Sequence[Any]) 
                 case = getattr(bench, "case", None)
                 where = (fault.sentence, fault.iteration, case)
                 report.findings.append(
-                    Finding(report.tested, check.name, check.quantity, check.claim, *where)
+                    CheckFailure(report.tested, check.name, check.quantity, check.claim, *where)
                 )
                 break
         else:
@@ -297,7 +297,7 @@ def find(check: Check, benches: Sequence[Bench]) -> tuple[Bench, Fault] | None:
     return None
 
 
-def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> Finding:
+def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> CheckFailure:
     """Return the finding on the smallest case on which the same check still finds something.
 
     Samples, features and iterations are halved while it does.
@@ -314,4 +314,4 @@ def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> Finding:
             bench, fault, smaller = tried, found, case.smaller()
     quantity = fault.quantity or check.quantity
     where = (fault.sentence, fault.iteration, bench.case)
-    return Finding(bench.solver.id, check.name, quantity, check.claim, *where)
+    return CheckFailure(bench.solver.id, check.name, quantity, check.claim, *where)

@@ -51,7 +51,7 @@ class Checks(list[Check]):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFailure:
     """What a check found.
 
     Attributes

@@ -9,7 +9,7 @@
 from types import ModuleType as _Module
 
 from .checks.bank import (
-    Report,
+    CheckReport,
     cases_for,
     check_dataset,
     check_loss,

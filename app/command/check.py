@@ -21,7 +21,7 @@ from .progress_bar import ProgressBar
 #: The address of the page that `solverscope serve` opens by default.
 PAGE = "http://localhost:5006/app"
 #: Tables of what a plug-in may register, and the word for an entry.
-TABLES = (
+CHECKED_TABLES = (
     (solvers.SOLVERS, "solver"),
     (solvers.LOSSES, "loss"),
     (solvers.PENALTIES, "penalty"),
@@ -65,10 +65,10 @@ def execute(
 
 def _registered_by(path: Path) -> list[Any]:
     """Load a plug-in and return what it has registered, solvers and the like with their defaults."""
-    before = [set(table) for table, _ in TABLES]
+    before = [set(table) for table, _ in CHECKED_TABLES]
     plugins.load_file(path)
     found: list[Any] = []
-    for (table, noun), old in zip(TABLES, before, strict=True):
+    for (table, noun), old in zip(CHECKED_TABLES, before, strict=True):
         for id, entry in table.items():
             if id not in old:
                 found.append(datasets.load(id) if noun == "data set" else entry())
@@ -82,7 +82,7 @@ def _solver(text: str) -> solvers.Solver:
     return solvers.make_solver(choice.id, **choice.params)
 
 
-def _check(thing: Any, twin: solvers.Solver | None, say: Any) -> solvers.Report:
+def _check(thing: Any, twin: solvers.Solver | None, say: Any) -> solvers.CheckReport:
     if isinstance(thing, solvers.Solver):
         return solvers.check_solver(thing, twin=twin, say=say)
     if isinstance(thing, solvers.Loss):
@@ -141,7 +141,7 @@ def _is(kind: str, kinds: Sequence[str]) -> bool:
     return kind in kinds or (kind == "regression" and "multitask" in kinds)
 
 
-def _show(report: solvers.Report, records: Sequence[dict[str, Any]]) -> None:
+def _show(report: solvers.CheckReport, records: Sequence[dict[str, Any]]) -> None:
     """Print a report for people."""
     count = f"{len(records)} finding{'s' * (len(records) != 1)}"
     lines = [f"{report.tested}: {count}, {len(report.passed)} checks passed in {report.seconds:.1f} s"]
@@ -158,7 +158,7 @@ def _show(report: solvers.Report, records: Sequence[dict[str, Any]]) -> None:
     streams.put("\n".join(lines) + "\n")
 
 
-def _write_junit(path: Path, reports: Sequence[solvers.Report]) -> None:
+def _write_junit(path: Path, reports: Sequence[solvers.CheckReport]) -> None:
     """Write a test case for each check in the format of JUnit, as graders read it."""
     root = ElementTree.Element("testsuites")
     for report in reports:

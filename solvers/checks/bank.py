@@ -21,7 +21,7 @@ from .claims import claims
 from .data import data_checks
 from .finding import Check, CheckFailure, Fault
 from .losses import LossBench, losses
-from .observed import WALL_SECONDS, ObservedRun
+from .observed import WALL_SECONDS
 from .penalties import PenaltyBench, penalties
 from .runs import runs, twin_checks
 from .searches import searches
@@ -64,7 +64,7 @@ class CheckClock:
 
 
 @dataclass
-class Report:
+class CheckReport:
     """What the checks of one thing found.
 
     Attributes
@@ -117,8 +117,9 @@ def check_solver(
     twin: Solver | None = None,
     cases: Sequence[CheckCase] = (),
     seconds: float = SECONDS_OF_CHECKS,
+    shrink: bool = True,
     say: Callable[[str], None] = lambda text: None,
-) -> Report:
+) -> CheckReport:
     """Check a solver on small problems.
 
     Parameters
@@ -131,12 +132,14 @@ def check_solver(
         The problems; by default some that it takes.
     seconds : float
         CPU seconds for all checks, compiling included.
+    shrink : bool
+        Whether findings are made smaller.
     say : callable
         Called with the name of each check, and the problem, before it begins.
 
     Returns
     -------
-    Report
+    CheckReport
 
     Raises
     ------
@@ -149,7 +152,7 @@ def check_solver(
         chosen = [case for case in chosen if not why_not(twin, case.loss, case.penalty)]
         if not chosen:
             raise ValueError(f"{twin.id} takes no problem that {made.id} takes: choose another twin")
-    began, clock, report = time.monotonic(), CheckClock(), Report(made.id)
+    began, clock, report = time.monotonic(), CheckClock(), CheckReport(made.id)
     found: dict[str, CheckFailure] = {}
     passed: dict[str, None] = {}
     checks = SOLVER_CHECKS if twin is None else (*SOLVER_CHECKS, *twin_checks)
@@ -168,9 +171,8 @@ def check_solver(
                 passed[check.name] = None
                 continue
             endless = any(run.endless for run in bench.made)  # then each further run takes all its time
-            found[check.name] = shrunk(
-                check, bench, fault, 0.0 if endless else min(SECONDS_TO_SHRINK, 0.5 * left)
-            )
+            most = min(SECONDS_TO_SHRINK, 0.5 * left) if shrink and not endless else 0.0
+            found[check.name] = shrunk(check, bench, fault, most)
             if endless:
                 break
         if left < 0.0 or any(run.endless for run in bench.made):
@@ -182,13 +184,13 @@ def check_solver(
     return report
 
 
-def check_loss(loss: Loss | type[Loss]) -> Report:
+def check_loss(loss: Loss | type[Loss]) -> CheckReport:
     """Check a loss on labels of each kind that it takes; it need not be registered.
 
     Its values, derivatives, curvature and conjugate are compared with their definitions.
     """
     made = loss() if isinstance(loss, type) else loss
-    report, began = Report(made.id), time.monotonic()
+    report, began = CheckReport(made.id), time.monotonic()
     with _registered(LOSSES, type(made)):
         report.cases = [CheckCase.made(kind, made.id, "l2") for kind in made.kinds if kind != "function"]
         benches = [LossBench(made, case) for case in report.cases]
@@ -197,27 +199,27 @@ def check_loss(loss: Loss | type[Loss]) -> Report:
     return report
 
 
-def check_penalty(penalty: Penalty | type[Penalty]) -> Report:
+def check_penalty(penalty: Penalty | type[Penalty]) -> CheckReport:
     """Check a penalty, which need not be registered.
 
     Its value, slope, subgradient, prox and λ_max are compared with their definitions.
     """
     made = penalty() if isinstance(penalty, type) else penalty
-    report, began = Report(made.id), time.monotonic()
+    report, began = CheckReport(made.id), time.monotonic()
     _fill(report, penalties, [PenaltyBench(made)])
     report.seconds = time.monotonic() - began
     return report
 
 
-def check_dataset(data: Any) -> Report:
+def check_dataset(data: Any) -> CheckReport:
     """Check a data set, as ``datasets.load`` returns it: shapes, labels, and problems made of it."""
-    report, began = Report(data.id), time.monotonic()
+    report, began = CheckReport(data.id), time.monotonic()
     _fill(report, data_checks, [data])
     report.seconds = time.monotonic() - began
     return report
 
 
-def _fill(report: Report, checks: Sequence[Check], benches: Sequence[Any]) -> None:
+def _fill(report: CheckReport, checks: Sequence[Check], benches: Sequence[Any]) -> None:
     for check in checks:
         for bench in benches:
             if (fault := _first(check, bench)) is not None:
@@ -248,7 +250,7 @@ def _first(check: Check, tested: Any) -> Fault | None:
 
 @contextmanager
 def _registered(table: dict[str, Any], cls: type[Declared]) -> Iterator[None]:
-    """Have a class in a table during the block."""
+    """Register a class during the block."""
     before = table.get(cls.id)
     table[cls.id] = cls
     try:
@@ -281,7 +283,7 @@ def _assert_solver(check: Check, benches: Sequence[Bench], solver: object) -> No
         raise AssertionError(str(shrunk(check, *found, SECONDS_TO_SHRINK)))
 
 
-def _assert_report(name: str, report: Callable[[Any], Report], thing: Any) -> None:
+def _assert_report(name: str, report: Callable[[Any], CheckReport], thing: Any) -> None:
     for finding in report(thing).findings:
         if finding.check == name:
             raise AssertionError(str(finding))
@@ -313,20 +315,3 @@ def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> CheckFai
     quantity = fault.quantity or check.quantity
     where = (fault.sentence, fault.iteration, bench.case)
     return CheckFailure(bench.solver.id, check.name, quantity, check.claim, *where)
-
-
-def over(run: ObservedRun) -> list[CheckFailure]:
-    """Return what the checks of iterates find in a run that was observed."""
-    found = ((check, check.first(run)) for check in (*claims[:-1], *searches, *sets[:-1]))
-    return [
-        CheckFailure(
-            run.solver.id,
-            check.name,
-            fault.quantity or check.quantity,
-            check.claim,
-            fault.sentence,
-            fault.iteration,
-        )
-        for check, fault in found
-        if fault is not None
-    ]

@@ -127,7 +127,7 @@ def epochs_count_from_zero(run: ObservedRun) -> Iterator[Fault]:
 
 @claims("dual_gap", "dual_gap is a proved bound of f - f*, never below it")
 def bound_is_not_below(run: ObservedRun, least: float) -> Iterator[Fault]:
-    """``least`` is the smallest f that is known."""
+    """Compare bounds with ``least``, the smallest f that is known."""
     for iterate, point in run.each():
         gap = iterate.told["dual_gap"]
         if math.isnan(gap):

@@ -12,8 +12,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..compute.jit import compile_clock
 from ..compute.lazy import lazy
-from ..compute.threads import CodePlace, last_user_place, raise_in, stack
+from ..compute.threads import CodePlace, is_compiling, last_user_place, raise_in, stack
 from ..linalg.working_set import WorkingSet
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
@@ -62,13 +63,20 @@ class Deadline:
         return time.monotonic() if self._clock is None else time.clock_gettime(self._clock)
 
     def _wait(self, thread: int, began: float) -> None:
-        latest = time.monotonic() + WALL_SECONDS * self._seconds
+        before = latest = time.monotonic()
+        latest += WALL_SECONDS * self._seconds
+        cpu = began
         while not self._left.wait(LOOK_SECONDS):
             with self._lock:
-                early = self._now() - began < self._seconds and time.monotonic() < latest
-                if self._left.is_set() or early:
+                places = stack(thread)
+                if is_compiling(places):  # which is no fault of the solver
+                    began += self._now() - cpu
+                    latest += time.monotonic() - before
+                cpu, before = self._now(), time.monotonic()
+                early = cpu - began < self._seconds and before < latest
+                if self._left.is_set() or early or is_compiling(places):
                     continue
-                self.place = last_user_place(stack(thread))
+                self.place = last_user_place(places)
                 raise_in(thread, TimeIsUp)
                 return
 
@@ -175,6 +183,8 @@ class ObservedRun:
         What the solver returned; None if it was ended here.
     failure : str
         The sentence of an exception, or of an iterate that is none; empty without one.
+    met_tol, endless, cut : bool
+        Whether its violation met the tolerance, it neither yielded nor ended, its time was over.
     silence : float
         CPU seconds between two signs of life, the longest.
     """
@@ -187,6 +197,7 @@ class ObservedRun:
     failure: str = ""
     met_tol: bool = False
     endless: bool = False
+    cut: bool = False
     silence: float = 0.0
     silent_at: int = -1
 
@@ -230,7 +241,7 @@ def observe(
     life = _SignsOfLife()
     run = ObservedRun(solver, problem, w0)
     problem.violation_at_zero()  # as where a run begins
-    began, deadline = time.thread_time(), Deadline(seconds + OVER_LIMIT)
+    began, deadline = compile_clock.net()[1], Deadline(seconds + OVER_LIMIT)
     try:
         with deadline:
             its_own = problem.with_pulse(life)
@@ -250,8 +261,8 @@ def observe(
                     raise BadIterate(f"{solver.id} yields no w at iteration {iterate.iteration}")
                 run.iterates.append(Observed.of(iterate))
                 run.met_tol = met(problem, run.iterates[-1].told, tol) is not None
-                over = iterate.iteration >= max_iter or time.thread_time() - began > seconds
-                if run.met_tol or over:
+                run.cut = compile_clock.net()[1] - began > seconds
+                if run.met_tol or run.cut or iterate.iteration >= max_iter:
                     break
                 life.begin()
             iterates.close()
@@ -275,10 +286,10 @@ class _SignsOfLife:
         self.longest, self.at, self._count, self._last = 0.0, -1, -1, math.nan
 
     def begin(self) -> None:
-        self._last, self._count = time.thread_time(), self._count + 1
+        self._last, self._count = compile_clock.net()[1], self._count + 1
 
     def sign(self) -> None:
-        now = time.thread_time()
+        now = compile_clock.net()[1]
         if now - self._last > self.longest:
             self.longest, self.at = now - self._last, self._count
         self._last = now

@@ -112,6 +112,18 @@ def prox_is_a_minimum(bench: PenaltyBench) -> Iterator[Fault]:
                         return
 
 
+@penalties("prox", "p = prox(v, t) solves p - v + t·subgradient = 0: there is no violation")
+def prox_has_no_violation(bench: PenaltyBench) -> Iterator[Fault]:
+    if Trait.PROX not in bench.penalty.traits:
+        return
+    for v in bench.weights:
+        for step in (0.1, 2.0):
+            p = bench.penalty.prox(v, step)
+            violation = bench.penalty.violation(p, (p - v) / step)
+            if not violation <= 1e-9:
+                yield Fault(f"at prox(v, {step:g}) the violation is {violation:.6g}")
+
+
 @penalties("prox", "prox leaves its argument as it is, and returns another array")
 def prox_leaves_its_argument(bench: PenaltyBench) -> Iterator[Fault]:
     if Trait.PROX not in bench.penalty.traits:
@@ -133,6 +145,20 @@ def subgradient_is_the_shortest(bench: PenaltyBench) -> Iterator[Fault]:
             slope, squares = float(g @ -s) + bench.penalty.slope(w, -s) - ridge, float(s @ s)
             if not abs(slope + squares) <= PENALTY_SHARE * max(1.0, squares):
                 yield Fault(f"along -s the slope of f is {slope:.6g}, and -‖s‖² is {-squares:.6g}")
+
+
+@penalties("subgradient", "the subgradient s of f is one: f'(w; d) >= sᵀd in every direction")
+def subgradient_is_one(bench: PenaltyBench) -> Iterator[Fault]:
+    for w in bench.weights:
+        for g in bench.gradients:
+            s = bench.penalty.subgradient(w, g)
+            for d in (*bench.directions, -g, *np.eye(WEIGHTS_OF_CHECKS), *-np.eye(WEIGHTS_OF_CHECKS)):
+                for along in (d, np.where(w == 0.0, d, 0.0)):
+                    ridge = bench.penalty.ridge_product(w, along)  # it is in g already
+                    slope, least = float(g @ along) + bench.penalty.slope(w, along) - ridge, float(s @ along)
+                    if slope < least - PENALTY_SHARE * max(1.0, abs(least)):
+                        yield Fault(f"the slope of f is {slope:.6g} in a direction d with sᵀd = {least:.6g}")
+                        return
 
 
 @penalties("violation", "violation is the size of the minimum-norm subgradient: an entry, or a block")

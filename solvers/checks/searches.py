@@ -27,15 +27,25 @@ searches = Checks()
 
 
 def _searched(run: ObservedRun) -> Iterator[tuple[Observed, Observed, SearchLog, Line]]:
-    """Yield the steps along straight lines: the iterates before and after, the log, and the line afresh."""
+    """Yield the steps along straight lines: the iterates before and after, the log, and the line afresh.
+
+    Yield none of a solver whose searches do not start at its iterates, as those from a proximal point.
+    """
     kinked = Trait.DIRECTIONAL_DERIVATIVE in run.problem.loss.traits
-    for before, after, _, _ in run.steps():
+    found = []
+    for before, after, point, _ in run.steps():
         log = after.line
         if log is None or after.n != before.n + 1 or not (run.problem.smooth or kinked):
             continue
-        if log.trials and np.any(log.d):
-            active = run.problem.design.working_set(None if log.active.full else log.active.coordinates)
-            yield before, after, log, run.problem.line(run.problem.at(before.w), log.d, active)
+        if not log.trials or not np.any(log.d):
+            continue
+        start = point.objective
+        if abs(log.objective - start) > objective_error(before, point) + 1e-8 * abs(start):
+            return
+        found.append((before, after, log))
+    for before, after, log in found:
+        active = run.problem.design.working_set(None if log.active.full else log.active.coordinates)
+        yield before, after, log, run.problem.line(run.problem.at(before.w), log.d, active)
 
 
 @searches("step", "the iterate is w + td: w before, the direction d of the search, the step t that is told")

@@ -55,6 +55,7 @@ def test_a_finding_is_printed_with_the_commands_that_show_it(command, plugin, tm
     assert suite.get("tests") == str(len(suite))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_case")
 def test_the_address_opens_the_problem_and_pauses_at_the_iterate(command, plugin):
     from solverscope import datasets
@@ -76,6 +77,7 @@ def test_the_address_opens_the_problem_and_pauses_at_the_iterate(command, plugin
     assert [entrant.id for entrant in found.entrants] == ["student-lbfgs"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_case")
 def test_a_sound_plug_in_has_status_0_and_a_twin_that_differs_is_told(command, plugin, tmp_path):
     sound = str(STUDENTS / "lbfgs.py")

@@ -71,6 +71,7 @@ def test_a_finding_names_quantity_iterate_and_both_numbers_on_a_small_problem():
     assert "logistic with l1" in str(finding)
 
 
+@pytest.mark.slow
 def test_a_loop_that_never_ends_is_ended_and_its_line_is_named():
     report = solvers.check_solver(Endless, cases=only_case(Endless()))
     (finding,) = report.findings
@@ -81,7 +82,7 @@ def test_a_loop_that_never_ends_is_ended_and_its_line_is_named():
 
 
 def test_an_exception_is_a_finding():
-    report = solvers.check_solver(Failing, cases=only_case(Failing()))
+    report = solvers.check_solver(Failing, cases=only_case(Failing()), seconds=1.0)
     assert report.findings[0].sentence.startswith("ZeroDivisionError")
 
 
@@ -112,7 +113,8 @@ def test_a_case_halves_its_samples_and_features_and_keeps_its_rows():
     assert not case.savable
 
 
-@solvers.parametrize_with_checks([Steps(), solvers.PENALTIES["elastic-net"]])
+@pytest.mark.slow
+@solvers.parametrize_with_checks([Steps()])
 def test_a_sound_solver_passes_as_tests(solver, check):
     check(solver)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 #: Entry points of this group name modules that register something when they are imported.
 ENTRY_POINT_GROUP = "solverscope.plugins"
@@ -19,6 +22,8 @@ ENTRY_POINT_GROUP = "solverscope.plugins"
 FILES_VARIABLE = "SOLVERSCOPE_PLUGINS"
 #: Prefix of the names of modules that are made from such files.
 MODULE_PREFIX = "solverscope_plugin_"
+#: What may stand before ids, as in ids themselves.
+NAMESPACE_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class PluginError(ValueError):
@@ -28,7 +33,8 @@ class PluginError(ValueError):
 def load_all(files: Iterable[str | Path] = ()) -> None:
     """Load installed plugins, the files that SOLVERSCOPE_PLUGINS lists, and ``files``, each at most once.
 
-    Raises PluginError for the first one that fails.
+    Each file is ``FILE`` or ``NAME=FILE``, with a namespace for its ids. Raises PluginError for the first one
+    that fails.
     """
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         try:
@@ -38,14 +44,43 @@ def load_all(files: Iterable[str | Path] = ()) -> None:
                 f"the installed plugin {entry.name} ({entry.value}) cannot be loaded "
                 f"({_described(error)}): repair or uninstall it"
             ) from error
-    for file in (*filter(None, os.environ.get(FILES_VARIABLE, "").split(os.pathsep)), *files):
-        load_file(Path(file))
+    for text in filter(None, os.environ.get(FILES_VARIABLE, "").split(os.pathsep)):
+        namespace, path = parsed(text)
+        if not path.is_file():
+            raise PluginError(
+                f"there is no plugin {path}: {FILES_VARIABLE} names Python files, separated by {os.pathsep!r}"
+            )
+        load_file(path, namespace)
+    for file in files:
+        namespace, path = parsed(str(file))
+        load_file(path, namespace)
+
+
+def parsed(text: str) -> tuple[str, Path]:
+    """Return the namespace, "" if there is none, and the path in ``[NAME=]FILE``."""
+    namespace, equals, file = text.partition("=")
+    if not equals or Path(text).is_file():
+        return "", Path(text)
+    if not NAMESPACE_NAME.fullmatch(namespace):
+        raise PluginError(
+            f"{namespace!r} cannot stand before ids: write NAME=FILE with letters a-z, digits and dashes"
+        )
+    return namespace, Path(file)
 
 
 def loaded() -> list[str]:
-    """Return the absolute paths of the files that this process has loaded."""
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith(MODULE_PREFIX)]
-    return [module.__file__ for module in modules if module.__file__ is not None]
+    """Return the files that this process has loaded, as ``--plugin`` takes them, by their absolute paths."""
+    found = [(module.__spec__.loader_state, module.__file__) for module in _modules()]
+    return [f"{namespace}={file}" if namespace else file for namespace, file in found]
+
+
+def _modules() -> list[Any]:
+    return [module for name, module in list(sys.modules.items()) if name.startswith(MODULE_PREFIX)]
+
+
+def has_any() -> bool:
+    """Return whether users' own code is registered."""
+    return bool(loaded() or entry_points(group=ENTRY_POINT_GROUP))
 
 
 class Uncached(SourceFileLoader):
@@ -58,25 +93,43 @@ class Uncached(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def load_file(path: Path) -> None:
+def load_file(path: Path, namespace: str = "") -> None:
     """Run a Python file that calls ``solvers.register`` or ``datasets.register``, unless it was already.
 
-    Raises PluginError with the line of the file at which it went wrong.
+    The ``namespace``, if there is one, stands before the ids of what it registers, but for views. Raises
+    PluginError with the line of the file at which it went wrong.
     """
     path = path.expanduser().resolve()
-    name = f"{MODULE_PREFIX}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    said = f"{namespace}={path}" if namespace else str(path)
+    name = f"{MODULE_PREFIX}{hashlib.sha256(said.encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return
     if not path.is_file() or path.suffix != ".py":
         raise PluginError(f"there is no plugin {path}: name a Python file that ends in .py")
     spec = importlib.util.spec_from_file_location(name, path, loader=Uncached(name, str(path)))
+    spec.loader_state = namespace
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up while the file still runs
     try:
-        spec.loader.exec_module(module)
+        with _registering_as(namespace):
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PluginError(f"{path.name}{_line(error, path)}: {_described(error)}") from error
+
+
+@contextmanager
+def _registering_as(namespace: str) -> Iterator[None]:
+    """Put a namespace before the ids of what is registered in the block."""
+    from solverscope.datasets.registry import DATA_NAMESPACE
+    from solverscope.solvers.registry import PLUGIN_NAMESPACE
+
+    tokens = [(variable, variable.set(namespace)) for variable in (PLUGIN_NAMESPACE, DATA_NAMESPACE)]
+    try:
+        yield
+    finally:
+        for variable, token in tokens:
+            variable.reset(token)
 
 
 def blamed(error: BaseException) -> str | None:
@@ -84,7 +137,7 @@ def blamed(error: BaseException) -> str | None:
 
     Return None if no plug-in was loaded from a file.
     """
-    if not (files := loaded()):
+    if not (files := [module.__file__ for module in _modules()]):
         return None
     frames = traceback.extract_tb(error.__traceback__)
     where = ([frame for frame in frames if frame.filename in files] or frames)[-1]

@@ -74,9 +74,9 @@ function fill(parts, data, columns) {
   act(buttons.step, "step", tip("legend.step", data), !alive)
   act(buttons.pin, data.pinned ? "unpin" : "pin", tip(data.pinned ? "legend.unpin" : "legend.pin", data), alive || data.past)
   buttons.pin.setAttribute("aria-pressed", String(data.pinned))
-  act(buttons.stop, alive ? "stop" : "remove", tip(alive ? "legend.stop" : "legend.remove", data), false)
-  set(message, TOLD.includes(data.state) ? data.message : "")
-  message.className = `message ${data.state}`
+  act(buttons.stop, alive ? "stop" : "remove", tip(data.silent ? "legend.abandon" : alive ? "legend.stop" : "legend.remove", data), false)
+  set(message, data.silent || TOLD.includes(data.state) ? data.message : "")
+  message.className = `message ${data.silent ? "failed" : data.state}`
   row.title = data.message
 }
 

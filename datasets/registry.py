@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from .dataset import Dataset
 
 DATASETS: dict[str, DataSetInfo] = {}
+#: What is put before the ids of data sets that are registered; set while a plug-in is loaded.
+DATA_NAMESPACE = ContextVar("DATA_NAMESPACE", default="")
 
 
 def register(entry: DataSetInfo) -> DataSetInfo:
     """Add a data set to the list, so that command line, page and :func:`load` know it.
+
+    If a notebook's cell is run again, the new entry replaces the old one: their loaders have one name.
 
     Parameters
     ----------
@@ -31,7 +36,7 @@ def register(entry: DataSetInfo) -> DataSetInfo:
     Returns
     -------
     DataSetInfo
-        The same entry.
+        The same entry; in a plug-in that is loaded with a namespace, with this and a dash before its id.
 
     Raises
     ------
@@ -52,6 +57,8 @@ def register(entry: DataSetInfo) -> DataSetInfo:
     >>> datasets.load("checkerboard", degree=2).X.shape
     (400, 3)
     """
+    if space := DATA_NAMESPACE.get():
+        entry = replace(entry, id=f"{space}-{entry.id}", name=f"{entry.name} ({space})")
     if not entry.id or entry.id != entry.id.lower() or not entry.id.replace("-", "").isalnum():
         raise DataError(
             f"A data set cannot be called {entry.id!r}: use lower-case letters, digits and dashes."
@@ -60,10 +67,18 @@ def register(entry: DataSetInfo) -> DataSetInfo:
         raise DataError(
             f"Data set {entry.id} cannot be of kind {entry.kind!r}: use one of {', '.join(DEFAULT_LOSSES)}."
         )
-    if entry.id in DATASETS:
+    if entry.id in DATASETS and not _succeeds(entry.loader, DATASETS[entry.id].loader):
         raise DataError(f"There is a data set called {entry.id} already: choose another id.")
     DATASETS[entry.id] = entry
     return entry
+
+
+def _succeeds(new: object, old: object) -> bool:
+    """Return whether two loaders are functions of the same module and qualified name."""
+    names = [
+        (getattr(loader, "__module__", None), getattr(loader, "__qualname__", None)) for loader in (new, old)
+    ]
+    return names[0] == names[1] and None not in names[0]
 
 
 def describe(id: str) -> DataSetInfo:

@@ -8,6 +8,18 @@
 
 from types import ModuleType as _Module
 
+from .checks.bank import (
+    Report,
+    cases_for,
+    check_dataset,
+    check_loss,
+    check_penalty,
+    check_solver,
+    tests_of,
+)
+from .checks.case import CheckCase
+from .checks.finding import CheckFailure
+from .checks.pytest_entry import parametrize_with_checks
 from .compatibility import (
     compatible,
     fitting,
@@ -22,12 +34,13 @@ from .doctor.experiment import Outcome, prove
 from .doctor.finding import Finding, Remedy
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
-from .methods.iterate import FIELDS, Ending, Iterate
+from .methods.iterate import FIELDS, LIVE, Ending, Iterate
 from .methods.solver import Solver
 from .penalty_factors import check_penalty_factors
 from .probes.probe import (
     ACTIVE,
     CUTS,
+    DIRECTION,
     LEARNED,
     LINE,
     MEMORY,
@@ -64,6 +77,9 @@ from .runs.pseudocode import Pseudocode, Step, pseudocode
 from .runs.run import Gate, Interrupted, Run
 from .runs.solve import solve
 from .runs.stopping import Stopping, relative_gap, undercuts
+from .search.line_search import Armijo, Wolfe
+from .search.outcome import SearchLog as Search
+from .search.outcome import SearchResult
 from .traces.first_difference import RunComparison, compare_runs
 from .traces.reading import read
 from .traces.run_info import RunInfo

@@ -52,6 +52,10 @@ class Trait(enum.Flag):
     UNIFORM = "a penalty with the same strength for all weights (no intercept, no penalty factors)"
 
 
+_TRAITS = "".join(f"    {trait.name}\n        {trait.phrase}.\n" for trait in Trait)
+Trait.__doc__ = f"{Trait.__doc__}\n\n    Attributes\n    ----------\n{_TRAITS}"
+
+
 #: The largest seed: more is taken for a mistake.
 MOST_SEED = 999_999_999
 #: Texts for a switch.
@@ -254,16 +258,24 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
     )
 
 
+def chosen_parameters(thing: object) -> dict[str, Any]:
+    """Return the hyper-parameters of a solver, loss or penalty that are not at their defaults."""
+    values = {p.name: (getattr(thing, p.name), p.default) for p in parameters(type(thing))}
+    return {name: value for name, (value, default) in values.items() if value != default}
+
+
 class Declared:
     """Base of solvers, losses and penalties: frozen dataclasses that are chosen by their ``id``.
 
-    The declared parameters of an instance are checked when it is made.
+    The declared parameters of an instance are checked when it is made. A class of a plug-in that was loaded
+    with a ``namespace`` has it, and a dash, before its id.
     """
 
     id: ClassVar[str]
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
+    namespace: ClassVar[str] = ""
     if TYPE_CHECKING:  # every class that can be chosen is a dataclass
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -137,10 +138,14 @@ PENALTIES: dict[str, type[Penalty]] = {
 }
 
 Thing = TypeVar("Thing", bound=type)
+#: What is put before the ids of classes that are registered; set while a plug-in is loaded.
+PLUGIN_NAMESPACE = ContextVar("PLUGIN_NAMESPACE", default="")
 
 
 def register(thing: Thing) -> Thing:
     """Add a solver, loss, penalty or rule of the working set to its list; usable as a decorator.
+
+    A class of the same module and qualified name is replaced, as that of a notebook's cell that is run again.
 
     Parameters
     ----------
@@ -182,12 +187,19 @@ def _add(cls: Any, base: type[Declared], table: dict[str, Any]) -> Any:
             f"{cls.__name__} does not declare {min(other)}: write {min(other)}: type = "
             "solvers.param(default, help)"
         )
-    if cls.id in table and table[cls.id] is not cls:
+    if (space := PLUGIN_NAMESPACE.get()) and cls.namespace != space:
+        cls.namespace, cls.id, cls.name = space, f"{space}-{cls.id}", f"{cls.name} ({space})"
+    if cls.id in table and place(table[cls.id]) != place(cls):
         raise ValueError(f"{cls.id} is registered already: give your class another id")
     if issubclass(cls, Loss) and (reason := why_not_in_kernels(cls)):
         raise ValueError(f"{cls.__name__} {reason}")
     table[cls.id] = cls
     return cls
+
+
+def place(thing: Any) -> tuple[str, str]:
+    """Return the module and the qualified name of a class or function: another one there is its successor."""
+    return thing.__module__, thing.__qualname__
 
 
 def why_not_in_kernels(loss: type[Loss]) -> str | None:

@@ -6,6 +6,7 @@ Import it with benchopt installed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,21 @@ from solverscope.app import plugins
 from solverscope.solvers.declare import MOST_SEED
 
 plugins.load_all()
+
+
+def load_plugins(file: str) -> None:
+    """Load the plug-ins of an exported benchmark, of which ``file`` is one.
+
+    They are in its folder ``plugins``, those with a namespace in a folder of that name. A file that is loaded
+    already, from another place, is left out.
+    """
+    here = Path(file).resolve().parent
+    folder = next(place for place in (here / "plugins", here.parent / "plugins") if place.is_dir())
+    there = {(namespace, path.read_bytes()) for namespace, path in map(plugins.parsed, plugins.loaded())}
+    for path in sorted(folder.rglob("*.py")):
+        namespace = "" if path.parent == folder else path.parent.name
+        if (namespace, path.read_bytes()) not in there:
+            plugins.load_file(path, namespace)
 
 
 def _chosen(component: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from solverscope import solvers
+from solverscope.app import plugins
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.own_file_names import named
 from solverscope.app.settings.recipe import Entrant, Recipe
@@ -38,14 +39,17 @@ benchopt test {folder} --skip-install
 Each file names what it takes from Solverscope and the parameters that it begins with. Others follow a name in
 brackets: `benchopt run {folder} -s "{solver}[tol=1e-3]"` needs `tol` among the parameters of its file.
 Every iterate of a solver is a point; compiling is in the warm-up, and benchopt's seconds are wall seconds.
-Plug-ins are those that `SOLVERSCOPE_PLUGINS` names.
+Plug-ins are in `plugins`, if there are any, or named by `SOLVERSCOPE_PLUGINS`.
 """
+#: The line of a file that loads the plug-ins next to it.
+LOAD_PLUGINS = f"{BASE_MODULE}.load_plugins(__file__)"
 
 
 def write_benchmark(folder: Path, name: str, cells: Sequence[Experiment]) -> list[Path]:
     """Write a benchmark of a grid's cells, which are experiments of one run, and return its files.
 
-    Raises ValueError, one sentence, if the folder has files already, or benchopt could not time a solver.
+    The files of plug-ins that are loaded are copied. Raises ValueError, one sentence, if the folder has files
+    already, or benchopt could not time a solver.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} is there already: name a new folder")
@@ -71,8 +75,23 @@ def _files(folder: Path, title: str, cells: Sequence[Experiment]) -> dict[str, s
     first = next(iter(data))
     written = {f"datasets/{name}.py": _dataset(name, alike) for name, alike in data.items()}
     written |= {f"solvers/{name}.py": _solver(name, one) for name, (one, *_) in runners.items()}
+    own = _plugins()
     readme = README.format(title=title, folder=folder.name, solver=next(iter(runners)))
-    return {"README.md": readme, "objective.py": _objective(first, title, recipes), **written}
+    written = {"objective.py": _objective(first, title, recipes), **written}
+    if own:
+        loads = f"import {BASE_MODULE}\n", f"import {BASE_MODULE}\n\n{LOAD_PLUGINS}\n"
+        written = {path: text.replace(*loads) for path, text in written.items()}
+    return {"README.md": readme, **written, **own}
+
+
+def _plugins() -> dict[str, str]:
+    """Return the texts of the plug-ins that are loaded from files, by their paths in a benchmark."""
+    found = dict[str, str]()
+    for namespace, path in map(plugins.parsed, plugins.loaded()):
+        names = itertools.chain([path.name], (f"{path.stem}_{n}.py" for n in itertools.count(2)))
+        places = (Path("plugins", namespace, name).as_posix() for name in names)
+        found[next(place for place in places if place not in found)] = path.read_text(encoding="utf-8")
+    return found
 
 
 def _by_name(

@@ -45,6 +45,7 @@ from .options import (
     OUT_OPTION,
     PENALTIES_OPTION,
     PLUGIN_OPTION,
+    REQUIRE_OPTION,
     also,
     argument,
     cluster,
@@ -110,6 +111,7 @@ def run(
         "--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."
     ),
     repeat: str | None = option_of(REPEAT),
+    require: list[str] = REQUIRE_OPTION,
     as_json: bool = JSON_OPTION,
     out: str | None = OUT_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
@@ -136,7 +138,8 @@ def run(
     if (times := REPEAT.parse(repeat)) is not None:
         columns = REPEATED_TABLE
         experiment, labels = experiment.repeated(times)
-    execute = partial(headless.execute, experiment, out=_out(out), shards=split)
+    how = {"out": _out(out), "shards": split, "require": headless.requirements(require)}
+    execute = partial(headless.execute, experiment, **how)
     return _do(execute, as_json, partial(printing.show_results, columns, labels=labels))
 
 
@@ -176,6 +179,7 @@ def path(
     ),
     choose: str | None = CHOOSE_OPTION,
     folds: str | None = FOLDS_OPTION,
+    require: list[str] = REQUIRE_OPTION,
     out: str | None = OUT_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
     **given: Any,
@@ -183,6 +187,7 @@ def path(
     """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
     from ..settings.experiment import Experiment
     from ..sweep.lam_selection import checked
+    from . import headless
     from . import path as paths
 
     plugins.load_all(plugin)
@@ -196,6 +201,7 @@ def path(
     ends = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
     values = arguments.lam_values(lams, n_lams, ends)
     how = {"lams": values, "iterates": iterates, "choose": bool(chosen), "folds": parts, "out": _out(out)}
+    how["require"] = headless.requirements(require)
     execute = partial(paths.execute, experiments, **how)
     return _do(execute, as_json, partial(printing.show_results, PATH_TABLE))
 
@@ -292,6 +298,27 @@ def paper(
 
 app.add_typer(history, name="runs")
 app.command()(diff)
+
+
+@app.command()
+def check(
+    file: str = argument("FILE", "A plug-in: what it registers is checked."),
+    solver: list[str] = options("--solver", "ID[,name=value,...]", "Check this solver alone; repeatable."),
+    twin: str | None = option(
+        "--twin", "ID[,name=value,...]", "A solver whose iterates should be the same: say where they differ."
+    ),
+    as_json: bool = JSON_OPTION,
+    junit: str | None = option("--junit", "FILE.xml", "Write a test case for each check, for graders."),
+) -> int:
+    """Check a solver, loss, penalty or data set of yours by definitions. Status 1 if something is found."""
+    from . import check as checks
+    from .progress_bar import ProgressBar
+
+    if junit is not None and not junit.endswith(".xml"):
+        raise ValueError(f"--junit {junit} is not possible: name a file that ends in .xml")
+    path = None if junit is None else Path(junit)
+    progress = ProgressBar(moving=not as_json)
+    return checks.execute(file, solver, twin, as_json=as_json, junit=path, progress=progress)
 
 
 @app.command()

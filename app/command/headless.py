@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
+import threading
+import time
+from _thread import interrupt_main
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +18,22 @@ from solverscope.solvers.runs.endings import BROKEN, describe_bound
 from solverscope.solvers.runs.lam_path import held_out_measures
 from solverscope.solvers.traces.trace import iterate_line, plain, run_line, save
 
+from .. import plugins
+from ..runs import watchdog
 from ..runs.reference import MAX_REFERENCE_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment
 from ..settings.recipe import RunLimits
 from ..sweep.cluster import ClusterSpec
 from . import signals, streams
-from .exit_status import FAILED, FINISHED, INTERRUPTED
+from .exit_status import FAILED, FINISHED, INTERRUPTED, UNMET
 from .progress_bar import ProgressBar
 from .shards import crew_on, traffic
 
 Emit = Callable[[dict[str, Any]], None]
 #: Times the limit of a run that each solver may take for f*, and CPU seconds that it may take in any case.
 FOR_F_STAR, LEAST_FOR_F_STAR = 5.0, 60.0
+#: Seconds after a run's limit until the process ends although a compiled loop holds Python's lock.
+LOCKED_SECONDS = 30.0
 
 
 class Interrupts:
@@ -56,12 +65,33 @@ class RunExecutor(Interrupts):
     """An executor of runs, one after another, that emits their records but for their results; ``status`` is
     the exit status."""
 
-    def __init__(self, emit: Emit, progress: ProgressBar) -> None:
+    def __init__(self, emit: Emit, progress: ProgressBar, require: Sequence[str] = ()) -> None:
         super().__init__()
         self.status = FINISHED
         self._emit, self._progress = emit, progress
         self._problem: solvers.Problem | None = None
         self._known: Reference | None = None
+        self._require = require
+        #: Whether it computes in the main thread, where nothing but a signal ends a loop without pulses.
+        self._unwatched = False
+        self._heard = time.monotonic()
+
+    def _end(self, *about: object) -> None:
+        super()._end(*about)
+        if plugins.has_any():
+            late = threading.Timer(watchdog.AFTER_STOP, lambda: self._unwatched and interrupt_main())
+            late.daemon = True
+            late.start()
+
+    def step(self, run: solvers.Run, iterate: solvers.Iterate) -> None:
+        self._heard = time.monotonic()
+        super().step(run, iterate)
+
+    def _heartbeat(self, run: solvers.Run) -> watchdog.Heartbeat:
+        # a loop that holds Python's lock leaves nothing else to this thread
+        if (limit := run.stopping.max_seconds) is not None:
+            faulthandler.dump_traceback_later(limit + LOCKED_SECONDS, exit=True, file=2)
+        return watchdog.Heartbeat(self._heard, self.wanted)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -69,12 +99,15 @@ class RunExecutor(Interrupts):
         it."""
         try:
             with super().listening():
+                self._unwatched = True
                 yield
         except solvers.Interrupted:
             self.status = INTERRUPTED
         except BrokenPipeError:  # the reader of a pipe has closed it
             streams.abandon_output()
             self.status = INTERRUPTED
+        finally:
+            self._unwatched = False
 
     def reference(self, limits: RunLimits, problem: solvers.Problem) -> Reference | None:
         """Return f* as the limits want it, looked for before the first run on a problem; None if they want
@@ -104,10 +137,25 @@ class RunExecutor(Interrupts):
         return known
 
     def follow(self, run: solvers.Run) -> None:
-        """Execute a run."""
+        """Execute a run. With plug-ins it has a thread of its own, which is abandoned if it does not answer
+        its limit or Ctrl-C."""
         self._emit(run_line(run.trace))
-        with self._progress.working(f"{run.label}: compiling") as show, closing(run.steps()) as steps:
-            f_star = run.stopping.f_star
+        with self._progress.working(f"{run.label}: compiling") as show:
+            advance = partial(self._advance, run, show)
+            if not plugins.has_any():
+                advance()
+                return
+            self._heard, self._unwatched = time.monotonic(), False
+            try:
+                beat = partial(self._heartbeat, run)
+                watchdog.execute(run, beat, advance=advance, say=self._progress.say)
+            finally:
+                faulthandler.cancel_dump_traceback_later()
+                self._unwatched = True
+
+    def _advance(self, run: solvers.Run, show: Callable[[str, float | None], None]) -> None:
+        f_star = run.stopping.f_star
+        with closing(run.steps()) as steps:
             for trace in steps:
                 last = trace.last
                 self._emit(iterate_line(trace, last))
@@ -138,6 +186,38 @@ class RunExecutor(Interrupts):
         self.pulse()
         if run.trace.status in BROKEN:
             self.status = FAILED
+        for name in self._require:
+            if (wrong := REQUIREMENTS[name](run)) is not None:
+                self._progress.say(f"{run.label}: --require {name} is not met, since {wrong}")
+                self.status = self.status or UNMET
+
+
+def not_converged(run: solvers.Run) -> str | None:
+    """Return how a run ended if it has not converged."""
+    return None if run.trace.status == "converged" else f"it ended as {run.trace.status}"
+
+
+def no_proved_gap(run: solvers.Run) -> str | None:
+    """Return why a run has no proved bound of f - f*, or one above the relative ``gap`` of its limits."""
+    result, most = run.trace.result, run.stopping.gap
+    bound, objective = result["dual_gap"], result["objective"]
+    if bound is None or run.trace.status in BROKEN:
+        return "no bound of f - f* is proved"
+    if most is not None and bound > most * max(abs(objective - bound), abs(objective)):
+        return f"f is proved to be within {bound / abs(objective):.2g} of the minimum, not {most:g}"
+    return None
+
+
+#: What ``--require`` may ask of each run: functions that return why a run does not meet it, or None.
+REQUIREMENTS = {"converged": not_converged, "gap": no_proved_gap}
+
+
+def requirements(names: Sequence[str]) -> Sequence[str]:
+    """Check the values of ``--require``; raise ValueError, one sentence, for others."""
+    for name in names:
+        if name not in REQUIREMENTS:
+            raise ValueError(f"--require {name} is not possible: choose one of {', '.join(REQUIREMENTS)}")
+    return names
 
 
 def print_json(record: dict[str, Any]) -> None:
@@ -153,20 +233,21 @@ def execute(
     out: Path | None = None,
     shards: ClusterSpec | None = None,
     traces: list[solvers.Trace] | None = None,
+    require: Sequence[str] = (),
 ) -> int:
     """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
 
     ``out`` is written whatever happens once a run has begun; rows are split over the ``shards``, if any.
-    The runs are added to ``traces``.
+    The runs are added to ``traces``. ``require`` names :data:`REQUIREMENTS` of each run.
     Raises ValueError for bad input, before anything is computed or printed.
     """
     data = load([experiment], progress, sharded=shards is not None)
     with nullcontext() if shards is None else crew_on(shards, experiment.problem, data, progress) as crew:
         (problem,) = problems([experiment], data, progress, crew)
-        progress.say(sentence(problem))
+        progress.say(str(problem))
         emit(problem.describe())
         made: list[solvers.Trace] = [] if traces is None else traces
-        executor = RunExecutor(emit, progress)
+        executor = RunExecutor(emit, progress, require)
         # a second Ctrl-C ends a run at once, but not the writing of its file
         with Interrupts().listening():
             try:
@@ -228,15 +309,3 @@ def problems(
     for experiment, problem in zip(experiments, made, strict=True):
         experiment.check(problem)
     return made
-
-
-def sentence(problem: solvers.Problem) -> str:
-    """Describe the problem in a line."""
-    about = problem.describe()
-    strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
-    return (
-        f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
-        f"{about['loss']} with {about['penalty']}{strength}{', intercept' if about['intercept'] else ''}"
-        f"{', sample weights' if problem.loss.weighted else ''}"
-        f"{', penalty factors ' + about['penalty_factors'] if about['penalty_factors'] else ''}"
-    )

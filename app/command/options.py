@@ -97,11 +97,20 @@ def _parameter(setting: Setting[Any]) -> inspect.Parameter:
     )
 
 
-PLUGIN_OPTION = options("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
+PLUGIN_OPTION = options(
+    "--plugin",
+    "FILE",
+    "Python file that registers your own solver, loss or data. NAME=FILE puts NAME- before its ids.",
+)
 JSON_OPTION = switch("--json", "JSON lines on standard output, and nothing else there.")
 LOSSES_OPTION = option_of(LOSS, f"{LOSS.help} Repeat it for several.", repeated=True)
 PENALTIES_OPTION = option_of(PENALTY, f"{PENALTY.help} Repeat it for several.", repeated=True)
 OUT_OPTION = option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
+REQUIRE_OPTION = options(
+    "--require",
+    "converged|gap",
+    "End with status 5 if a run has not converged, or has no proved bound of f - f* (with --gap, so small).",
+)
 CHOOSE_OPTION = option("--choose", "lam", "Name the λ with the best metric on held-out data.")
 FOLDS_OPTION = option("--folds", "K", "With --choose: hold out each of K parts of the training part in turn.")
 

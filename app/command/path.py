@@ -20,7 +20,7 @@ from solverscope.solvers.traces.trace import plain
 from ..settings.experiment import Experiment
 from ..sweep.lam_selection import by_parts, check_parts, choices, lams_of_part
 from .exit_status import INTERRUPTED
-from .headless import Emit, Interrupts, RunExecutor, load, problems, sentence
+from .headless import Emit, Interrupts, RunExecutor, load, problems
 from .progress_bar import ProgressBar
 
 #: Takes a record, and with a result the weights.
@@ -47,6 +47,7 @@ def execute(
     choose: bool = False,
     folds: int = 0,
     out: Path | None = None,
+    require: Sequence[str] = (),
 ) -> int:
     """Follow the path of every solver on every objective; returns the exit status.
 
@@ -56,8 +57,8 @@ def execute(
     :func:`solverscope.solvers.runs.lam_path.measured`; with ``choose``, at the end, ``choice``: the λ that
     does best on the test part. With ``folds`` it does best on average over so many parts of the training
     part, each held out in turn: its paths have no records. ``out`` gets the same records (``.jsonl``), or one
-    row a λ (``.csv``; ``.npz``, with the weights). Raises ValueError for bad input, before anything is
-    computed or printed.
+    row a λ (``.csv``; ``.npz``, with the weights). ``require`` is as for runs. Raises ValueError for bad
+    input, before anything is computed or printed.
     """
     parts = [list(by_parts(one, folds)) for one in experiments] if folds else []
     if folds:
@@ -79,7 +80,7 @@ def execute(
                 emit(record)
                 keep(record, w)
 
-        status, measures = _follow(objectives, tell, progress)
+        status, measures = _follow(objectives, tell, progress, require)
         measures = [] if folds else measures
         for k, held_out in enumerate(zip(*parts, strict=True), 1):
             if status == INTERRUPTED:
@@ -105,17 +106,20 @@ def _of_part(
 
 
 def _follow(
-    objectives: Sequence[PathTask], tell: Callable[..., None] | None, progress: ProgressBar
+    objectives: Sequence[PathTask],
+    tell: Callable[..., None] | None,
+    progress: ProgressBar,
+    require: Sequence[str] = (),
 ) -> tuple[int, list[dict[str, Any]]]:
     """Follow all paths, and ``tell`` their records; return the exit status, and the results as
     :func:`.lam_selection.choices` takes them."""
     emit = tell or (lambda record, w=None: None)
-    executor, measures = RunExecutor(emit, progress), list[dict[str, Any]]()
+    executor, measures = RunExecutor(emit, progress, require), list[dict[str, Any]]()
     limits = objectives[0].experiment.limits
 
     def stopping(problem: solvers.Problem) -> solvers.Stopping:
         if tell is not None:
-            progress.say(sentence(problem))
+            progress.say(str(problem))
         emit(problem.describe())
         known = executor.reference(limits, problem)
         return limits.stopping(None if known is None else known.f_star)

@@ -12,7 +12,7 @@ from solverscope.solvers.doctor.experiment import TrialLimits, judge, trial_of
 from ..runs.second_run import recorded, second_run
 from ..settings.experiment import Experiment
 from . import runs
-from .headless import Emit, RunExecutor, load, problems, sentence
+from .headless import Emit, RunExecutor, load, problems
 from .progress_bar import ProgressBar
 from .streams import put
 
@@ -31,7 +31,7 @@ def execute(run: str, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
     problem = _problem(first, progress)
     if problem.key != trace.info.problem.get("key"):
         progress.say("the data or the program differ from those of the run: findings are about these")
-    progress.say(sentence(problem))
+    progress.say(str(problem))
     executor = RunExecutor(lambda record: None, progress)
     with executor.listening():
         findings = solvers.why_slow(trace, problem)

@@ -17,9 +17,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -37,7 +37,9 @@ PAGE_TIMEOUT = 10.0
 #: Share of the loop's CPU time that may go into copying and sending weights, and seconds that always may.
 MAX_CPU_SHARE, FREE_CPU_SECONDS = 0.005, 0.02
 #: Bytes of the line before the weights, at most, and the largest number of an iterate.
-MAX_HEADER_BYTES, MAX_ITERATION = 1024, 1 << 53
+MAX_HEADER_BYTES, MAX_ITERATION = 4096, 1 << 53
+#: Fields of its own that a loop may have, and characters of the name of one, at most.
+MAX_OWN, MAX_OWN_NAME = 32, 40
 #: Characters of a loop's error that are sent, at most.
 MAX_ERROR_LENGTH = 150
 #: Bytes of a line of the page, at most.
@@ -47,18 +49,22 @@ CONNECTION_LOST = "the connection to the page is lost"
 
 
 class LoopIterate(NamedTuple):
-    """An iterate that a loop sends: its number, its seconds, f if the loop knows it, and the weights."""
+    """An iterate that a loop sends: its number, its seconds, f if the loop knows it, the weights, and numbers
+    of its own by name."""
 
     iteration: int
     cpu_seconds: float
     wall_seconds: float
     objective: float | None
     w: np.ndarray
+    own: Mapping[str, float] = MappingProxyType({})
 
     @property
     def header(self) -> bytes:
         """Return the line of JSON that is sent before the weights, which are little-endian doubles."""
-        record = {name: value for name, value in self._asdict().items() if name != "w"}
+        record = {name: value for name, value in self._asdict().items() if name not in ("w", "own")}
+        if self.own:
+            record["own"] = dict(self.own)
         return json.dumps(record).encode() + b"\n"
 
     @classmethod
@@ -69,10 +75,14 @@ class LoopIterate(NamedTuple):
             record = json.loads(header) if len(header) <= MAX_HEADER_BYTES else None
         except (ValueError, RecursionError):
             record = None
-        if not isinstance(record, dict) or record.keys() != set(cls._fields) - {"w"}:
+        if not isinstance(record, dict) or record.keys() | {"own"} != set(cls._fields) - {"w"}:
             raise ValueError(
-                "an iterate begins with a line of JSON: iteration, cpu_seconds, wall_seconds and objective"
+                "an iterate begins with a line of JSON: iteration, cpu_seconds, wall_seconds and objective, "
+                "also own if the loop has fields of its own"
             )
+        own = record.get("own", {})
+        if not isinstance(own, dict) or len(own) > MAX_OWN or not all(map(_is_finite, own.values())):
+            raise ValueError(f"own must be a record of at most {MAX_OWN} finite numbers")
         n = record["iteration"]
         if type(n) is not int or not 0 <= n < MAX_ITERATION:
             raise ValueError("iteration must be a whole number from 0 on")
@@ -87,6 +97,21 @@ class LoopIterate(NamedTuple):
         if not np.isfinite(w).all():
             raise ValueError(W_NOT_FINITE.format(n))
         return cls(**record, w=w)
+
+
+def _checked_own(own: Mapping[str, Any]) -> dict[str, float]:
+    """Return a loop's own fields as finite numbers; raise ValueError, one sentence, for what is none."""
+    found = {}
+    for name, value in own.items():
+        try:
+            found[name] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{name} is a {type(value).__name__}: give a number, true or false") from None
+        if len(name) > MAX_OWN_NAME or len(own) > MAX_OWN:
+            raise ValueError(
+                f"own fields are at most {MAX_OWN}, with names of at most {MAX_OWN_NAME} letters"
+            )
+    return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
 def _is_finite(value: object) -> bool:
@@ -186,7 +211,7 @@ class PageRun:
         atexit.register(self.close)
         self._cpu = self._wall = 0.0
 
-    def iterate(self, w: Any, objective: float | None = None) -> bool:
+    def iterate(self, w: Any, objective: float | None = None, **own: float) -> bool:
         """Report an iterate; return False once the run has been stopped in the page.
 
         The run's clock is that of the calling thread, from the first iterate on, without the time spent here.
@@ -199,11 +224,14 @@ class PageRun:
             the page is to read them.
         objective : float, optional
             f as the loop knows it, which is only compared with the page's.
+        own
+            Numbers, true or false, by names of your choice, as ``trust_radius=r, accepted=False``: fields of
+            the run's record. Those that are not finite are left out.
 
         Raises
         ------
         ValueError
-            For the wrong number of weights, for numbers that are not finite, and for what the page refused.
+            For the wrong number of weights, for weights that are not finite, and for what the page refused.
         """
         cpu, wall = time.thread_time(), time.perf_counter()
         self._n += 1
@@ -213,7 +241,7 @@ class PageRun:
         spent = self._copying_seconds + self._sending_seconds
         is_sent = not self._over and spent <= MAX_CPU_SHARE * seconds[0] + FREE_CPU_SECONDS
         if is_sent:
-            self._enqueue(LoopIterate(self._n, *seconds, objective, w))
+            self._enqueue(LoopIterate(self._n, *seconds, objective, w, own))
         self._report_end()
         took = time.thread_time() - cpu
         if is_sent:
@@ -221,6 +249,17 @@ class PageRun:
         self._cpu += took
         self._wall += time.perf_counter() - wall
         return "stop" not in self._last_event
+
+    def callback(self, intermediate_result: Any) -> None:
+        """Report an iterate of SciPy's: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
+
+        SciPy does not report its start: ``run.iterate(w=w0)`` before does. A run that is stopped in the page
+        ends it.
+        """
+        # TNC passes the weights alone
+        w = getattr(intermediate_result, "x", intermediate_result)
+        if not self.iterate(w=w, objective=getattr(intermediate_result, "fun", None)):
+            raise StopIteration
 
     def _enqueue(self, iterate: LoopIterate) -> None:
         """Replace the iterate that waits to be sent by a copy of this one; the first one stays."""
@@ -232,10 +271,11 @@ class PageRun:
         objective = None if iterate.objective is None else float(iterate.objective)
         if objective is not None and not math.isfinite(objective):
             raise ValueError(f"objective={objective}: the page takes finite numbers only")
+        own = _checked_own(iterate.own)
         with self._changed:
             if self._queue and self._queue[-1].iteration > 0:
                 self._queue.pop()
-            self._queue.append(iterate._replace(objective=objective, w=w))
+            self._queue.append(iterate._replace(objective=objective, w=w, own=own))
             if self._idle:
                 self._changed.notify_all()
 

@@ -119,6 +119,6 @@ class RemoteLoop(Solver):
             if not pace / 2 <= wanted <= 2 * pace:
                 pace = wanted
                 self.channel.worker.set_pace(pace)
-            yield Iterate.at(point, one.iteration, violation=violation, **seconds)
+            yield Iterate.at(point, one.iteration, violation=violation, own=one.own, **seconds)
             self.channel.next()
         return with_messages(one, disagreement(apart))

@@ -84,7 +84,7 @@ class LegendRows(Component):
             case "step":
                 run.worker.step_once()
             case "stop":
-                run.worker.stop()
+                run.stop()
             case "pin" | "unpin":
                 session.pin(run, action == "pin")
             case "remove":
@@ -140,6 +140,7 @@ def row(run: DisplayedRun, session: Session) -> dict[str, Any]:
         "word": run.word if state in FINAL_STATES else state,
         "message": run.message,
         "note": note(run),
+        "silent": run.silent,
         "ghost": run.ghost,
         "pinned": run.pinned,
         "past": run.stays,

@@ -187,7 +187,7 @@ class Session:
     def stop(self) -> None:
         self.pressed = None
         for run in self.alive:
-            run.worker.stop()
+            run.stop()
         self.hurry()
 
     def clear(self) -> None:

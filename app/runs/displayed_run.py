@@ -19,12 +19,13 @@ class DisplayedRun:
 
     A ``ghost`` is set apart from current runs. A run that ``stays`` is kept until it is removed; a ``pinned``
     one also when others are started. A run ``outside`` is computed by another program: it is not started with
-    the others, and Run and Pause ignore it while it is alive. ``experiment`` repeats the run, if it is known,
-    and ``id`` is its number in the history or its name in a sweep.
+    the others, and Run and Pause ignore it while it is alive. A ``silent`` one does not answer.
+    ``experiment`` repeats the run, if it is known, and ``id`` is its number in the history or its name in a
+    sweep.
     """
 
     id: int | str | None = None
-    ghost = stays = pinned = outside = False
+    ghost = stays = pinned = outside = silent = False
     experiment: Experiment | None = None
     trace: Trace | None = None
     label: str

@@ -7,6 +7,7 @@ from itertools import count
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from solverscope.app.runs import pool
 from solverscope.app.runs.displayed_run import UNFINISHED_STATUSES, DisplayedRun
 from solverscope.app.runs.pool import PoolShare, PoolWorker
 from solverscope.app.runs.start_barrier import StartBarrier
@@ -25,6 +26,7 @@ from solverscope.solvers import (
     Solver,
     Stopping,
 )
+from solverscope.solvers.compute.threads import is_compiling, last_user_place
 
 FINAL_STATES = ("finished", "stopped", "failed")
 #: Period of the styles: a style so much larger has the same colour and dash.
@@ -181,9 +183,21 @@ class LiveRun(DisplayedRun):
         self.trace.tell(label=self.label)
         run_styles.set_style(self.trace, self.style, ghost=True)
 
+    @property
+    def silent(self) -> bool:
+        """Return whether the run computes, and its solver has neither yielded nor pulsed for seconds."""
+        silent = self._run is not None and self.worker.silent
+        return silent and not is_compiling(self._run.stack)
+
+    def stop(self) -> None:
+        """Stop the run at its next pulse; abandon it if it does not answer, and keep its whole iterates."""
+        if self._run is not None and (self.worker.abandoned or self.silent):
+            self._run.abandon("failed", f"for {pool.SILENT_SECONDS:g} s")
+        self.worker.stop()
+
     def forget(self) -> None:
         """Stop the run, and release its observations: the page may keep a reference to it."""
-        self.worker.stop()
+        self.stop()
         if self.trace is not None:
             self.trace.probes.discard()
 
@@ -201,6 +215,9 @@ class LiveRun(DisplayedRun):
         if self.state == "ready":
             n = self._line.missing if self._line is not None else 0
             return f"waits for {n} of the others to load or compile" if n else ""
+        if self.alive and self.silent:
+            seconds, place = self.worker.silence, last_user_place(self._run.stack)
+            return f"has not answered for {seconds:.0f} s: it computes at {place}; Stop abandons it"
         if self.alive and self.trace is not None and self.trace.status == "replaying":
             reached = max(self._run.replayed, 0)
             return f"{self.origin.sentence(self._run.solver)}: iteration {reached} is reached"

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from solverscope.solvers import FIELDS
+from solverscope.solvers.methods.iterate import is_own_name
 from solverscope.solvers.probes.probe import ProbeStore, arrays_of
 
 #: Bytes that a block unpacks to, at most.
 MAX_UNPACKED_BYTES = 1 << 28
 #: Bytes and arrays of a run's observations that are kept, at most.
 MAX_OBSERVATION_BYTES, MAX_OBSERVATION_ARRAYS = 8 << 20, 20_000
+#: What stands before the names of a run's own fields.
+OWN = "own."
 #: Level of zlib: half the size in a few milliseconds a megabyte, without Python's lock.
 COMPRESSION_LEVEL = 1
 
@@ -49,6 +52,7 @@ def unpack(block: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def pack_rows(rows: Mapping[str, np.ndarray]) -> bytes:
     """Return columns of a trace as bytes: numbers as they are, words as JSON."""
     numbers = {name: rows[name] for name, field in FIELDS.items() if field.numeric}
+    numbers |= {f"{OWN}{name}": column for name, column in rows.items() if name not in FIELDS}
     words = {
         name: [[k, value] for k, value in enumerate(rows[name].tolist()) if value]
         for name, field in FIELDS.items()
@@ -60,8 +64,8 @@ def pack_rows(rows: Mapping[str, np.ndarray]) -> bytes:
 def unpack_rows(blocks: Sequence[bytes]) -> dict[str, Sequence[Any]]:
     """Return the columns that were packed block by block, for :meth:`solvers.Trace.from_columns`.
 
-    Fields that are not in all blocks, or are unknown to this version, are left out. Raises ValueError for
-    other bytes.
+    Fields that are not in all blocks, or are unknown to this version, are left out. A run's own fields are
+    unknown in blocks without them. Raises ValueError for other bytes.
     """
     parts = [unpack(block) for block in blocks]
     columns: dict[str, Sequence[Any]] = {}
@@ -71,6 +75,12 @@ def unpack_rows(blocks: Sequence[bytes]) -> dict[str, Sequence[Any]]:
                 columns[name] = np.concatenate([arrays[name] for arrays, _ in parts])
         elif all(name in header["words"] for _, header in parts):
             columns[name] = [word for part in parts for word in _words(name, *part)]
+    counts = [len(arrays["iteration"]) for arrays, _ in parts]
+    for own in dict.fromkeys(name for arrays, _ in parts for name in arrays if name.startswith(OWN)):
+        if is_own_name(name := own.removeprefix(OWN)):
+            blanks = [np.full(n, np.nan) for n in counts]
+            found = [arrays.get(own, blank) for (arrays, _), blank in zip(parts, blanks, strict=True)]
+            columns[name] = np.concatenate(found)
     columns.setdefault("iteration", np.empty(0, np.int64))
     return columns
 

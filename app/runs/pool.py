@@ -22,6 +22,8 @@ from solverscope.solvers import Interrupted
 SLICE_SECONDS = 0.05
 #: Seconds after which a worker that waits for something checks it, if nothing wakes it.
 WORKER_POLL_SECONDS = 0.1
+#: Seconds without a pulse after which a worker that has a slot does not answer.
+SILENT_SECONDS = 5.0
 #: Seconds a thread may keep the interpreter to itself (Python's default is 5 ms).
 SWITCH_INTERVAL = 0.0005
 #: Threads of the process and of one session: more are refused with a sentence.
@@ -97,6 +99,7 @@ class PoolWorker:
         self.started = False  # its first slice has come
         self.has_slot = False
         self.waiting = False
+        self.abandoned = False
         self.done = threading.Event()
         self.error: BaseException | None = None
         #: what its task returned; None if it was stopped, or failed
@@ -108,7 +111,7 @@ class PoolWorker:
         self._pace = 0.0
         self._due = 0.0
         self._barred: Callable[[], bool] = lambda: False
-        self.slice_end = 0.0
+        self.slice_end = self._heard = 0.0
         self._cpu_began = 0.0
         self.turn = threading.Condition(self.pool.lock)
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -128,10 +131,30 @@ class PoolWorker:
         self._set(held=True, more=1)
 
     def stop(self) -> None:
-        """End at the next pulse, even if it is paused."""
+        """End at the next pulse, even if it is paused; abandon it if it does not answer."""
         with self.pool.lock:
             self._stopped = True
             self.turn.notify()
+            if self.silent:
+                self._abandon()
+
+    @property
+    def silence(self) -> float:
+        """Return the seconds since the last pulse, while the worker has a slot; else 0."""
+        return time.perf_counter() - self._heard if self.has_slot else 0.0
+
+    @property
+    def silent(self) -> bool:
+        """Return whether it does not answer."""
+        return self.silence > SILENT_SECONDS
+
+    def _abandon(self) -> None:
+        """Pass its slot on, and leave its thread behind: that cannot be killed, and ends at its next
+        pulse."""
+        self.abandoned = True
+        self.pool.take_back(self)
+        self.share.workers.discard(self)
+        self.done.set()
 
     def set_pace(self, per_second: float) -> None:
         """Limit it to this many iterates a second; 0 means no limit."""
@@ -183,6 +206,7 @@ class PoolWorker:
         """
         if self._stopped:
             raise Interrupted
+        self._heard = time.perf_counter()
         if self.paused or (self.has_slot and (self.pool.crowded or time.perf_counter() >= self.slice_end)):
             self._yield_slot()
 
@@ -317,6 +341,11 @@ class RunPool:
         """Release the slot, if the worker has one (called by its own thread, with the lock held)."""
         if worker.has_slot:
             worker.account()
+            self.take_back(worker)
+
+    def take_back(self, worker: PoolWorker) -> None:
+        """Pass on the slot of a worker (with the lock held)."""
+        if worker.has_slot:
             worker.has_slot = False
             self._free += 1
             self._hand_out()
@@ -330,7 +359,8 @@ class RunPool:
             chosen.waiting = False
             chosen.has_slot = True
             self._free -= 1
-            chosen.slice_end = time.perf_counter() + SLICE_SECONDS
+            chosen._heard = time.perf_counter()
+            chosen.slice_end = chosen._heard + SLICE_SECONDS
             chosen.turn.notify()
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from distributed import Variable, Worker, get_client
 
 from solverscope.app.runs.packing import pack_rows
-from solverscope.app.sweep.watchdog import Heartbeat
+from solverscope.app.runs.watchdog import Heartbeat
 from solverscope.solvers import Interrupted, Iterate, Run, Trace
 
 #: Seconds between two looks: Pause and Stop are felt, and iterates seen, within two of them.

@@ -12,13 +12,13 @@ from distributed import get_worker
 
 from solverscope import solvers
 from solverscope.app import plugins
+from solverscope.app.runs import watchdog
 from solverscope.app.runs.budget import budget
 from solverscope.app.runs.packing import pack_rows
 from solverscope.app.runs.problem_cache import LruCache
 from solverscope.app.runs.reference import reference
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Recipe
-from solverscope.app.sweep import watchdog
 from solverscope.app.sweep.cell_reporter import CellReporter
 from solverscope.solvers.runs.lam_path import check_takes_lam, held_out_measures
 from solverscope.solvers.traces.trace import plain

@@ -32,6 +32,7 @@ from .model.learned_model import ModelView as Model
 from .path.lam_path import Path
 from .playground.playground import Playground
 from .search.curvature_memory import Memory
+from .search.direction_finding import DirectionView as DirectionFinding
 from .search.line_search import LineSearch
 from .shrinking.row_sparsity import RowSparsity
 from .shrinking.shrinking import Shrinking
@@ -41,7 +42,7 @@ from .trajectories.weight_trajectories import Trajectories
 #: Views on tabs, by group.
 VIEW_GROUPS: dict[str, tuple[type[View], ...]] = {
     "Progress": (Steps, PhaseTimes, Rate, WhySlow, Record),
-    "Inside the solver": (Shrinking, Memory, LineSearch, Trajectories, Bundle),
+    "Inside the solver": (Shrinking, Memory, LineSearch, DirectionFinding, Trajectories, Bundle),
     "Model": (RowSparsity, Model, Accuracy, Path),
     "Compare": (Table, Race, RuleRace, Sweep, PastRuns),
     "Log": (EventLog, Algorithm),
@@ -59,10 +60,14 @@ REPLACEMENTS: list[type[ProblemView]] = [Playground]
 
 def register(view: type[View]) -> type[View]:
     """Add a view to the tabs, after the others; usable as a decorator. A :class:`ProblemView` joins those
-    shown above the tabs. Raises ValueError if the id is taken."""
+    shown above the tabs. A class of the same module and qualified name is replaced. Raises ValueError if the
+    id is taken."""
     known = TABS | {other.id: other for other in REPLACEMENTS}
-    if known.get(view.id, view) is not view:
+    old = known.get(view.id, view)
+    if (old.__module__, old.__qualname__) != (view.__module__, view.__qualname__):
         raise ValueError(f"{view.id} is registered already: give your view another id")
+    if old is not view and old in REPLACEMENTS:
+        REPLACEMENTS.remove(old)
     if not issubclass(view, ProblemView):
         TABS[view.id] = view
     elif view not in REPLACEMENTS:

@@ -13,28 +13,39 @@ from ..curvature.memory import PairMemory
 from ..linalg.working_set import WorkingSet
 from ..problems.point import Point
 from ..search.outcome import SearchResult
-from .iterate_record import Field, count, declared, number, word, words
+from .iterate_record import MAX_OWN_FIELDS, OWN_NAME, Field, count, declared, number, word, words
 
 NAN = float("nan")
 NO_REFERENCES: Mapping[str, Any] = MappingProxyType({})
 
-#: Live references that the probes of this package read, by name. A solver may give others, for its own
-#: probes.
-LIVE = {
-    "point": "Point at w, with the quantities that the solver has computed there",
-    "active": "WorkingSet of the weights that could move; absent for solvers without one",
-    "selection": "Selection: the blocks proved to be zero, and those left out by a heuristic",
-    "variables": "working set of variables other than weights; `of` names them",
-    "gradient": "gradient of the smooth part, one entry per member of the working set",
-    "memory": "PairMemory: the pairs (s, y)",
-    "line": "SearchLog of the search that led here, of many the longest",
-    "cuts": "Cuts: the cutting planes, and their weights α at the last minimum of the model",
-    "dual": "function that returns a point of Fenchel's dual, for a lower bound of f*",
-    "direction": "Direction of the next step, with the subgradients that it combines",
-    "inverse": "Inverse: the estimate of the inverse Hessian, as an operator",
-    "clustering": "Clusters of the weights in this phase, or the newest ones",
-    "shrinking": "ShrinkTest: the weights tested and their bound, or a function of w that returns it",
-}
+
+class LiveReferences(dict[str, str]):
+    """Live references of iterates by name, and what each is.
+
+    The probes of this package read them. A solver may give others, for its own probes.
+    """
+
+    def __init__(self, **described: str) -> None:
+        super().__init__(described)
+        listed = "".join(f"    {name}\n        {text}.\n" for name, text in described.items())
+        self.__doc__ = f"{type(self).__doc__}\n    Attributes\n    ----------\n{listed}"
+
+
+LIVE = LiveReferences(
+    point="Point at w, with the quantities that the solver has computed there",
+    active="WorkingSet of the weights that could move; absent for solvers without one",
+    selection="Selection: the blocks proved to be zero, and those left out by a heuristic",
+    variables="working set of variables other than weights; `of` names them",
+    gradient="gradient of the smooth part, one entry per member of the working set",
+    memory="PairMemory: the pairs (s, y)",
+    line="Search, the log of the search that led here, of many the longest",
+    cuts="Cuts: the cutting planes, and their weights α at the last minimum of the model",
+    dual="function that returns a point of Fenchel's dual, for a lower bound of f*",
+    direction="Direction of the next step, with the subgradients that it combines",
+    inverse="Inverse: the estimate of the inverse Hessian, as an operator",
+    clustering="Clusters of the weights in this phase, or the newest ones",
+    shrinking="ShrinkTest: the weights tested and their bound, or a function of w that returns it",
+)
 
 
 @dataclass(slots=True)
@@ -52,6 +63,8 @@ class Iterate:
     live : mapping
         References by name; :data:`LIVE` lists the common ones. ``iterate.line`` is short for
         ``iterate.live.get("line")``.
+    own : mapping
+        Numbers, true or false, by names that the solver chooses: further fields of the record.
 
     Notes
     -----
@@ -100,6 +113,7 @@ class Iterate:
 
     w: np.ndarray | None = field(default=None, repr=False)
     live: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    own: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         hidden = self.live.keys() & OWN_ATTRIBUTES
@@ -117,6 +131,7 @@ class Iterate:
         memory: PairMemory | None = None,
         events: tuple[str, ...] = (),
         live: Mapping[str, Any] = NO_REFERENCES,
+        own: Mapping[str, float] = NO_REFERENCES,
         **known: Any,
     ) -> Iterate:
         """Return the iterate at a point.
@@ -137,6 +152,8 @@ class Iterate:
             Events of the iteration, in short words.
         live
             Further live references by name.
+        own
+            Fields that the record has for this solver alone, as ``own={"trust_radius": 0.5}``.
         known
             Further fields of the record, which override those from the other arguments.
         """
@@ -157,7 +174,7 @@ class Iterate:
             seen["line"] = found.search
             events = ("backtracked", *events) if found.backtracked else events
         there = {name: reference for name, reference in seen.items() if reference is not None}
-        return cls(iteration, w=point.w, events=events, live=there, **(record | known))
+        return cls(iteration, w=point.w, events=events, live=there, own=own, **(record | known))
 
     def __getattr__(self, name: str) -> Any:
         if name != "live" and (name in self.live or name in LIVE):
@@ -168,13 +185,46 @@ class Iterate:
 
     def record(self) -> dict[str, Any]:
         """Return the record's fields by name."""
-        return {name: getattr(self, name) for name in FIELDS}
+        return {**{name: getattr(self, name) for name in FIELDS}, **self.own}
 
 
 #: The fields of the record, in the contract's order.
 FIELDS: dict[str, Field] = declared(Iterate)
 #: Names of the attributes of an iterate.
 OWN_ATTRIBUTES = frozenset(field.name for field in fields(Iterate))
+#: Names that files and tables use for something else.
+TAKEN_NAMES = {
+    *(*OWN_ATTRIBUTES, *LIVE, "type", "label", "solver", "lam", "prev", "run", "dataset", "problem"),
+    *("loss_id", "penalty_id"),
+}
+
+
+def checked_own(own: Mapping[str, Any]) -> dict[str, float]:
+    """Return the values of a solver's or a loop's own fields as numbers; raise ValueError, one sentence, for
+    others."""
+    if not isinstance(own, Mapping) or len(own) > MAX_OWN_FIELDS:
+        raise ValueError(f"own fields are a mapping of at most {MAX_OWN_FIELDS} names to numbers")
+    found = {}
+    for name, value in own.items():
+        if not is_own_name(name):
+            raise ValueError(
+                f"{str(name)[:40]!r} cannot be a field of its own: take another name of at most 40 letters, "
+                "digits and _"
+            )
+        try:
+            found[name] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{name} is {_short(value)}: give a number, true or false") from None
+    return found
+
+
+def is_own_name(name: object) -> bool:
+    """Return whether a solver or a loop may have a field of this name."""
+    return isinstance(name, str) and bool(OWN_NAME.fullmatch(name)) and name not in TAKEN_NAMES
+
+
+def _short(value: Any) -> str:
+    return f"a {type(value).__name__}"
 
 
 @dataclass(frozen=True)

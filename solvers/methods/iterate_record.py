@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,17 @@ class Field:
     def is_known(self, value: Any) -> bool:
         """Return whether a value is known, that is, other than ``unknown``."""
         return value is not None and value == value and not (self.numeric and value == self.unknown)
+
+
+#: Fields of its own that a run may have, and what the name of one is.
+MAX_OWN_FIELDS, OWN_NAME = 32, re.compile("[A-Za-z][A-Za-z0-9_]{0,39}")
+
+
+def own_field(name: str) -> Field:
+    """Return the field of a number, or of true and false as 1 and 0, that a solver or a loop adds to the
+    record."""
+    title = name.replace("_", " ")
+    return Field(name, float, title, title, "", float("nan"))
 
 
 def count(label: str, title: str = "", *, required: bool = False) -> int:

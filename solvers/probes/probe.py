@@ -14,6 +14,7 @@ import numpy as np
 from ..methods.iterate import Iterate
 from ..problems.problem import Problem
 from .cut_models import cuts
+from .direction_steps import direction_steps
 from .learned import Learner
 from .plane import plane
 from .search_lines import kept
@@ -261,6 +262,8 @@ PLANE = Probe("plane", plane)
 TRAJECTORIES = Probe("trajectories", begin=lambda problem: WeightFollower())
 #: The model that the weights make: the largest, those of pixels and transitions, predictions for examples.
 LEARNED = Probe("learned", begin=Learner)
+#: The steps of direction finding.
+DIRECTION = Probe("direction", direction_steps)
 #: The cutting planes of a bundle method: the weight of each, the lower bound, and of small problems the cuts.
 CUTS = Probe("cuts", cuts)
 

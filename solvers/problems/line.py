@@ -110,10 +110,17 @@ class Line:
         slope, limit = scale * kinks.slope + rise, math.inf if self._penalty.ridge else scale * kinks.limit
         return Breakpoints(slope, kinks.t, scale * kinks.jump, curvature, limit)
 
+    def log(self) -> SearchLog:
+        """Return an empty log for a search of one's own along the line, at whose end :meth:`move` moves.
+
+        Add its trials by :meth:`SearchLog.note`.
+        """
+        return SearchLog(self.point.objective, self.d, active=self.active)
+
     def armijo(self, decrease: float, rule: Armijo) -> SearchResult[Point]:
         """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
         there."""
-        search = SearchLog(self.point.objective, self.d, active=self.active)
+        search = self.log()
         return self._moved(rule.search(self._evaluate, search, decrease))
 
     def wolfe(self, rule: Wolfe, *, first: float = 1.0) -> SearchResult[Point]:
@@ -122,7 +129,7 @@ class Line:
 
         ``gradient()`` of the point found is the subgradient with the largest slope along d.
         """
-        search = SearchLog(self.point.objective, self.d, active=self.active)
+        search = self.log()
         search.slope = self.slope()
         return self._moved(rule.search(self._evaluate, self.slope, search, first=first))
 
@@ -133,7 +140,7 @@ class Line:
         kink are set exactly onto it after the step. ``gradient()`` of the point found is the subgradient with
         the largest slope along d.
         """
-        search = SearchLog(self.point.objective, self.d, active=self.active)
+        search = self.log()
         marks = self.breakpoints()
         if self.problem.loss.piecewise_linear and self.problem.penalty.smooth:
             search.slope, landing = marks.slope, rule.by_breakpoints(marks)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..compute.source_digest import parsed
 from ..methods.iterate import FIELDS, Iterate
+from ..methods.iterate_record import own_field
 
 #: Characters of a condition, at most.
 MAX_CONDITION_LENGTH = 200
@@ -48,8 +49,9 @@ COMPARISONS = {
 class Condition:
     """A condition over the record of an iterate, made by :meth:`parse` from a text.
 
-    The text has names of fields, ``prev.FIELD`` of the iterate before, numbers, + - * /, comparisons, and,
-    or, not, and ``"word" in events``. A comparison with a value that is not known, or with 1/0, is false.
+    The text has names of fields, ``own.FIELD`` of a solver's own, ``prev.FIELD`` and ``prev.own.FIELD`` of
+    the iterate before, numbers, + - * /, comparisons, and, or, not, and ``"word" in events``. A comparison
+    with a value that is not known, or with 1/0, is false.
 
     Examples
     --------
@@ -84,7 +86,8 @@ class Condition:
             raise ValueError(f"{shown!r} is no condition to break at: {error}") from None
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        return cls(text, frozenset(names & FIELDS.keys()), value)
+        own = {name for node in ast.walk(tree) if (name := _own_name(node)) is not None}
+        return cls(text, frozenset((names & FIELDS.keys()) | own), value)
 
     def holds(self, values: Values, before: Values) -> bool:
         """Return whether the condition holds at an iterate; it never raises.
@@ -118,15 +121,19 @@ class BreakpointWatch:
         """Return the first condition that begins to hold at this iterate, None if none does."""
         if not self.conditions:
             return None
-        values, before = {name: known(name, getattr(iterate, name)) for name in self._fields}, self._before
+        values, before = {name: _of(iterate, name) for name in self._fields}, self._before
         self._before = values
         held, self._holding = self._holding, [c for c in self.conditions if c.holds(values, before)]
         return next((condition for condition in self._holding if condition not in held), None)
 
 
+def _of(iterate: Iterate, name: str) -> Any:
+    return known(name, getattr(iterate, name) if name in FIELDS else iterate.own.get(name))
+
+
 def known(name: str, value: Any) -> Any:
     """Return the value of a field of the record, a number as float; return None if it is not known."""
-    about = FIELDS[name]
+    about = FIELDS.get(name) or own_field(name)
     if not about.is_known(value):
         return None
     return float(value) if about.numeric else value
@@ -166,6 +173,10 @@ def _part(node: ast.expr) -> tuple[str, Value]:
             return TEXT_TYPE, _constant(text)
         case ast.Name(id=name):
             return _kind(name), lambda values, before: values.get(name)
+        case ast.Attribute(value=ast.Name(id="own"), attr=name):
+            return NUMBER_TYPE, lambda values, before: values.get(name)
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="prev"), attr="own"), attr=name):
+            return NUMBER_TYPE, lambda values, before: before.get(name)
         case ast.Attribute(value=ast.Name(id="prev"), attr=name):
             return _kind(name), lambda values, before: before.get(name)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
@@ -187,8 +198,8 @@ def _part(node: ast.expr) -> tuple[str, Value]:
             each = [_comparison(one, op, other) for one, op, other in pairs]
             return TRUTH_TYPE, lambda values, before: all(one(values, before) for one in each)
     raise ValueError(
-        f"{ast.unparse(node)} is not understood: there are fields of the record, prev.FIELD, numbers, + - * "
-        '/, comparisons, and, or, not, "word" in events'
+        f"{ast.unparse(node)} is not understood: there are fields of the record, own.FIELD, prev.FIELD, "
+        'numbers, + - * /, comparisons, and, or, not, "word" in events'
     )
 
 
@@ -209,10 +220,23 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Value:
 
 def _kind(name: str) -> str:
     if name not in FIELDS:
-        raise ValueError(f"{name} is no field of the record: these are {', '.join(FIELDS)}")
+        raise ValueError(
+            f"{name} is no field of the record: these are {', '.join(FIELDS)}, and own.{name} if a solver "
+            "adds it"
+        )
     if FIELDS[name].numeric:
         return NUMBER_TYPE
     return WORDS_TYPE if FIELDS[name].type is tuple else TEXT_TYPE
+
+
+def _own_name(node: ast.AST) -> str | None:
+    """Return the name of the own field that a node stands for, if it does."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="own"), attr=name):
+            return name
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="prev"), attr="own"), attr=name):
+            return name
+    return None
 
 
 def _finite(number: int | float) -> float:

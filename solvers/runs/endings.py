@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from ..compute.threads import CodePlace, is_compiling, last_user_place
 from ..methods.iterate import Ending
 from ..methods.solver import Solver
 from ..problems.problem import Problem
@@ -67,6 +68,16 @@ def failure(error: BaseException) -> Ending:
     if isinstance(error, MemoryError):
         return Ending("failed", "out of memory: take a smaller problem or fewer pairs")
     return Ending("failed", describe_error(error))
+
+
+def not_answered(solver: str, what: str, places: list[CodePlace]) -> str:
+    """Describe a run that was given up, by the stack of its thread."""
+    said = f"{solver} did not answer {what}, and was given up"
+    if is_compiling(places):
+        return f"{said} while Numba compiled"
+    place = last_user_place(places)
+    at = "" if place is None else f" at {place}"
+    return f"{said}{at}: it should yield, or call problem.pulse()"
 
 
 def with_messages(ending: Ending, *more: str | None) -> Ending:

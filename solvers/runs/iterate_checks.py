@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..methods.iterate import FIELDS, Iterate
+from ..methods.iterate import FIELDS, Iterate, checked_own
+from ..search.outcome import SearchLog
 from ..traces.records import printable
 
 
@@ -37,10 +38,21 @@ def check(iterate: Any, solver: str, size: int, before: int) -> None:
             setattr(iterate, field.name, _texts(value, solver, field.name, n))
         elif value is not None:
             setattr(iterate, field.name, _texts((value,), solver, field.name, n)[0])
+    if iterate.own:
+        try:
+            iterate.own = checked_own(iterate.own)
+        except ValueError as error:
+            raise BadIterate(f"{solver} yields an invalid field at iteration {n}: {error}") from None
     if iterate.violation < 0.0:
         raise BadIterate(
             f"{solver} yields the violation {iterate.violation:g} at iteration {n}: it is 0 or more, or nan "
             "if it is not known"
+        )
+    line = iterate.live.get("line")
+    if line is not None and not isinstance(line, SearchLog):
+        raise BadIterate(
+            f"{solver} yields a {type(line).__name__} as its line at iteration {n}: give the result of its "
+            "search to Iterate.at as found=, or a solvers.Search as live line"
         )
     if iterate.w is not None:
         _check_weights(iterate.w, solver, size, n)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..declare import number
-from ..methods.iterate import FIELDS, Ending
+from ..methods.iterate import FIELDS, Ending, checked_own
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..traces.run_info import RunInfo
@@ -59,6 +59,8 @@ class OwnLoop:
         What the loop solves.
     watch : callable, optional
         Called with the trace whenever there is a new row, and at the end, off the clock.
+    free_seconds : float
+        CPU seconds that objectives may take besides.
 
     Attributes
     ----------
@@ -85,11 +87,12 @@ class OwnLoop:
         problem: Problem | None = None,
         *,
         watch: Callable[[Trace], None] = lambda trace: None,
+        free_seconds: float = 0.0,
     ) -> None:
         about = {} if problem is None else problem.describe()
         self.trace = Trace(RunInfo(label=label, solver=OWN_LOOP, problem=about))
         self._problem, self._watch = problem, watch
-        self._budget, self._copying = CpuBudget(BUDGET_SHARE), 0.0
+        self._budget, self._copying = CpuBudget(BUDGET_SHARE, free_seconds), 0.0
         self._n, self._apart = -1, 0.0
         self._last: tuple[np.ndarray, dict[str, Any]] | None = None
         if problem is not None:
@@ -115,20 +118,19 @@ class OwnLoop:
             f as the loop computed it. With a problem it is only compared with the problem's f. If they differ
             by more than 1e-6, relatively, the trace's message says so at the end.
         fields
-            Further fields of the record, such as ``step``.
+            Further fields of the record, such as ``step``, and numbers, true or false by other names, as
+            ``trust_radius=r, accepted=False``: they become fields of this run's record.
 
         Raises
         ------
         ValueError
-            If neither ``w`` nor ``objective`` is given, for weights of the wrong number, and for unknown
-            fields.
+            If nothing is given, for weights of the wrong number, and for fields that are no numbers.
         """
         cpu, wall = time.thread_time(), time.perf_counter()
         if not fields.keys() <= FIELDS.keys():
-            unknown = min(fields.keys() - FIELDS.keys())
-            raise ValueError(f"the record has no field {unknown!r}: it has {', '.join(FIELDS)}")
-        if w is None and objective is None:
-            raise ValueError("an iterate tells nothing: give its weights w, or its objective")
+            fields |= checked_own({name: fields[name] for name in fields if name not in FIELDS})
+        if w is None and objective is None and not fields:
+            raise ValueError("an iterate tells nothing: give its weights w, its objective, or other numbers")
         self._n += 1
         spent = cpu - self._cpu
         row = {"iteration": self._n, "cpu_seconds": spent, "wall_seconds": wall - self._wall, **fields}
@@ -149,6 +151,20 @@ class OwnLoop:
         self._cpu += time.thread_time() - cpu
         self._wall += time.perf_counter() - wall
         return True
+
+    @property
+    def measuring_seconds(self) -> float:
+        """Return the CPU seconds that went into objectives and violations."""
+        return self._budget.spent
+
+    def callback(self, intermediate_result: Any) -> None:
+        """Report an iterate of SciPy's: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
+
+        SciPy does not report its start: ``run.iterate(w=w0)`` before does.
+        """
+        # TNC passes the weights alone
+        w = getattr(intermediate_result, "x", intermediate_result)
+        self.iterate(w=w, objective=getattr(intermediate_result, "fun", None))
 
     def _copied(self, w: Any) -> np.ndarray:
         w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`

@@ -155,7 +155,7 @@ def pseudocode(solver: type[Solver]) -> Pseudocode | None:
     Returns
     -------
     Pseudocode or None
-        None if there is no file ``<id>.txt`` for it.
+        None if there is no file ``<id>.txt`` for it. The namespace of a plug-in is no part of that name.
 
     Raises
     ------
@@ -168,7 +168,11 @@ def pseudocode(solver: type[Solver]) -> Pseudocode | None:
     >>> solvers.pseudocode(solvers.SOLVERS["lbfgs"]).steps[0].text
     'repeat:'
     """
-    name, folder = f"{solver.id}.txt", Path(inspect.getfile(solver)).parent
+    name = f"{solver.id.removeprefix(f'{solver.namespace}-')}.txt"
+    try:
+        folder = Path(inspect.getfile(solver)).parent
+    except (TypeError, OSError):  # a class that was typed in, as in a notebook
+        return None
     path = next((path for path in (folder / name, folder / "pseudocode" / name) if path.is_file()), None)
     if path is None:
         return None

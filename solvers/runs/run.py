@@ -14,6 +14,7 @@ import numpy as np
 
 from ..compatibility import refusal
 from ..compute.blas import one_blas_thread
+from ..compute.threads import CodePlace, raise_in, stack
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
 from ..probes.probe import Probe, ProbeStore
@@ -25,7 +26,7 @@ from ..traces.trace import Trace, plain
 from .branch import Iterates, Origin, branch, continue_from
 from .breakpoints import BreakpointWatch
 from .end_rules import EndRules
-from .endings import TOO_EARLY, failure, missing_violation, returned, with_messages
+from .endings import TOO_EARLY, failure, missing_violation, not_answered, returned, with_messages
 from .final_check import check_end, last_numbers
 from .gate import Gate, Interrupted, RunPulse
 from .iterate_checks import check
@@ -76,6 +77,12 @@ class Run:
         The record of the run, which grows while it is advanced.
     here : Problem
         The problem at the present λ, without the state of the run: see :meth:`set_lam`.
+    problem, solver, label
+        What is solved, with the run's pulse, by what, and under which name.
+    stopping : Stopping
+        The limits.
+    abandoned : bool
+        Whether :meth:`abandon` has ended it.
 
     Raises
     ------
@@ -144,6 +151,14 @@ class Run:
         self._lam_changes = LamChanges()
         #: whether the rules have ended the run, and the number of the last iterate
         self._settled, self._number = False, -1
+        self._thread_id: int | None = None
+        self._closing, self.abandoned = threading.Lock(), False
+
+    def __repr__(self) -> str:
+        return f"<Run {self.trace.info.sentence(self.trace.status, self.trace.last)}; {self.here}>"
+
+    def _repr_html_(self) -> str:
+        return self.trace._repr_html_()
 
     @property
     def stopping(self) -> Stopping:
@@ -163,6 +178,35 @@ class Run:
         """End the run at the next pulse, some 50 ms; callable from any thread. The trace keeps the last whole
         iterate."""
         self._pulse.interrupted = True
+
+    @property
+    def stack(self) -> list[CodePlace]:
+        """Return the lines that the thread of the run executes now, outermost first."""
+        return [] if self._thread_id is None else stack(self._thread_id)
+
+    def abandon(self, status: str, what: str) -> None:
+        """End the run from another thread, because it does not answer; its whole iterates stay.
+
+        A thread cannot be killed. An exception is raised in this one, which ends loops in Python. A compiled
+        loop computes on until it returns, and what it finds is dropped.
+
+        Parameters
+        ----------
+        status : str
+            How the trace ends.
+        what : str
+            What the run does not answer, for the message.
+        """
+        places = self.stack
+        self.interrupt()
+        with self._closing:
+            if self.trace.result:
+                return
+            self.abandoned = True
+        if self._thread_id is not None:
+            raise_in(self._thread_id, Interrupted)
+        ending = Ending(status, not_answered(self.solver.id, what, places))
+        self._store(ending, self._result(ending))
 
     def set_lam(self, lam: float, stopping: LimitsAt | None = None) -> None:
         """Change λ from the next iterate on; callable from any thread.
@@ -196,6 +240,7 @@ class Run:
         """Advance by one iterate at a time and yield the trace after each; closing the generator stops the
         run."""
         ending, breaks = Ending("stopped", "stopped by the user"), BreakpointWatch(self.stopping.breaks)
+        self._thread_id = threading.get_ident()
         try:
             with one_blas_thread():
                 self._warm_up()
@@ -342,27 +387,37 @@ class Run:
         self.trace.tell(params=asdict(self.solver))
 
     def _finish(self, ending: Ending) -> None:
-        trace, clock = self.trace, self._clock
+        trace = self.trace
         trace.w = self._recorder.weights()
-        last, ending = trace.last, replace(ending, message=printable(ending.message))
+        ending = replace(ending, message=printable(ending.message))
+        result = self._result(ending)
+        if self.origin is not None:
+            result["replay_seconds"] = self._clock.replay_seconds
+        if ending.status not in ("stopped", "failed") and trace.w is not None:
+            about = trace.last, result, self._observer, self._rules
+            ending = check_end(ending, trace.w, *about, settled=self._settled)
+        self._observer.forget()
+        with self._closing:
+            if not self.abandoned:
+                self._store(ending, result)
+
+    def _result(self, ending: Ending) -> dict[str, Any]:
+        """Return the result without what :func:`.final_check.check_end` measures."""
+        clock = self._clock
         made = self.problem.setup_seconds + self.problem.design.derived.setup_seconds
-        result: dict[str, Any] = {
+        return {
             "type": "result",
             "label": self.label,
             "solver": self.solver.id,
             **asdict(ending),
-            **last_numbers(last, *clock.seconds),
+            **last_numbers(self.trace.last, *clock.seconds),
             "setup_seconds": clock.setup_seconds + made,
             "compile_seconds": clock.compile_seconds,
             "train_metric": None,
             "test_metric": None,
             "metric_name": self.problem.loss.metric_name,
         }
-        if self.origin is not None:
-            result["replay_seconds"] = clock.replay_seconds
-        if ending.status not in ("stopped", "failed") and trace.w is not None:
-            about = last, result, self._observer, self._rules
-            ending = check_end(ending, trace.w, *about, settled=self._settled)
-        self._observer.forget()
-        trace.result = plain(result)
-        trace.finish(ending.status, ending.message)
+
+    def _store(self, ending: Ending, result: dict[str, Any]) -> None:
+        self.trace.result = plain(result)
+        self.trace.finish(ending.status, ending.message)

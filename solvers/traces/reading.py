@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..methods.iterate import FIELDS
+from ..methods.iterate import FIELDS, is_own_name
+from ..methods.iterate_record import MAX_OWN_FIELDS
 from .records import (
     COUNT,
     INFO_KINDS,
@@ -113,12 +114,13 @@ def _lines(path: Path) -> list[Trace]:
                 case "reference":
                     known = checked(record, REFERENCE_KINDS)
                     about |= {"reference": known, "f_star": known.get("f_star")}
-                case "run" if about:
+                case "run":
                     said = checked(_only(record, RUN_KINDS), RUN_KINDS, ("label", "solver", "params"))
                     traces.append(Trace({"f_star": None, **about, **said}))
                     segments(traces[-1])
                 case "iterate" if traces:
-                    traces[-1].append(checked(_only(record, ITERATE_KINDS), ITERATE_KINDS, ("iteration",)))
+                    known = checked(_only(record, ITERATE_KINDS), ITERATE_KINDS, ("iteration",))
+                    traces[-1].append(known | _own(record))
                 case "result" if traces:
                     traces[-1].result = checked(record, RESULT_KINDS)
         except InvalidRecord as error:
@@ -151,6 +153,12 @@ def _only(record: Mapping[str, Any], kinds: Mapping[str, FieldKind]) -> dict[str
     return {name: record[name] for name in kinds if record.get(name) is not None}
 
 
+def _own(record: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a record that are fields of its run alone."""
+    others = (name for name in record if name not in ITERATE_KINDS and is_own_name(name))
+    return {name: float(record[name]) for name in others if type(record[name]) in (int, float)}
+
+
 def _finish(trace: Trace) -> None:
     if (np.diff(trace.iteration) <= 0).any():
         raise _InvalidFile(f"the iterations of {trace.info.label} do not come one after the other")
@@ -163,7 +171,9 @@ def _arrays(path: Path) -> list[Trace]:
             if sum(part.file_size for part in archive.infolist()) > MAX_TRACE_BYTES:
                 raise _InvalidFile(f"it unpacks to more than {MAX_TRACE_BYTES >> 30} GiB")
         with np.load(path, allow_pickle=False) as arrays:
-            problem = checked(json.loads(str(arrays["problem"])), PROBLEM_KINDS, REQUIRED_PROBLEM_FIELDS)
+            problem = json.loads(str(arrays["problem"]))
+            if problem:  # a loop may have none
+                problem = checked(problem, PROBLEM_KINDS, REQUIRED_PROBLEM_FIELDS)
             labels = [name.removesuffix("/info") for name in arrays.files if name.endswith("/info")]
             return [_from_arrays(label, arrays, problem) for label in labels]
     except InvalidRecord as error:
@@ -179,6 +189,10 @@ def _from_arrays(label: str, arrays: Mapping[str, np.ndarray], problem: dict[str
     columns = {
         name: _column(name, arrays[f"{label}/{name}"]) for name in FIELDS if f"{label}/{name}" in arrays
     }
+    own = [name for name in arrays if name.startswith(f"{label}/own.")]
+    for name in own[:MAX_OWN_FIELDS]:
+        if is_own_name(field := name.rpartition("/own.")[2]):
+            columns[field] = _number_column(field, arrays[name])
     trace = Trace.from_columns(columns, {"problem": problem, **info})
     segments(trace)
     if f"{label}/w_size" in arrays:
@@ -190,6 +204,12 @@ def _from_arrays(label: str, arrays: Mapping[str, np.ndarray], problem: dict[str
     trace.result = result
     _finish(trace)
     return trace
+
+
+def _number_column(name: str, column: np.ndarray) -> np.ndarray:
+    if column.ndim != 1 or column.dtype.kind not in "fiu":
+        raise InvalidRecord(f"has {column.dtype} for {name}")
+    return column
 
 
 def _column(name: str, column: np.ndarray) -> Sequence[Any] | np.ndarray:

@@ -17,9 +17,11 @@ import numpy as np
 
 from ..compute.atomic_files import replacing
 from ..methods.iterate import FIELDS
+from ..methods.iterate_record import Field, own_field
 from ..probes.probe import ProbeStore
 from ..problems.problem import Problem
 from ..problems.weight_names import Names
+from .columns import Columns
 from .records import for_spreadsheet, printable
 from .run_info import RunInfo
 
@@ -30,43 +32,6 @@ if TYPE_CHECKING:
 LONGEST_NAME = 65_535
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
-
-
-class _Columns:
-    """One generation of columns; rows below ``n`` never change, so readers need no lock."""
-
-    def __init__(self, room: int) -> None:
-        self.n = 0
-        self.data: dict[str, np.ndarray] = {
-            name: np.empty(room, dtype=field.dtype) for name, field in FIELDS.items()
-        }
-
-    def append(self, record: Mapping[str, Any]) -> None:
-        room = len(self.data["iteration"])
-        if self.n == room:
-            # readers may hold the old arrays: fill new ones before putting them in place
-            self.data = {name: np.resize(column, 2 * room) for name, column in self.data.items()}
-        for name, column in self.data.items():
-            column[self.n] = record[name]
-        self.n += 1  # last: a reader never sees half a row
-
-    def thinned(self, cadence: int) -> _Columns:
-        """Keep the first row, those whose iteration is a multiple of ``cadence``, and those with events.
-
-        If events alone would fill a quarter of the room, evenly fewer of them are kept.
-        """
-        n = self.n
-        keep = self.data["iteration"][:n] % cadence == 0
-        keep[0] = True
-        events = np.fromiter((len(e) > 0 for e in self.data["events"][:n]), bool, n)
-        others = np.flatnonzero(events & ~keep)
-        keep[others[:: -(-others.size // (CAPACITY // 4)) or 1]] = True
-        new = _Columns(max(CAPACITY, 16))
-        rows = np.flatnonzero(keep)
-        for name, column in self.data.items():
-            new.data[name][: len(rows)] = column[rows]
-        new.n = len(rows)
-        return new
 
 
 class Trace:
@@ -83,6 +48,10 @@ class Trace:
 
     Attributes
     ----------
+    iteration, objective, nnz, ... : array of shape (n_rows,)
+        The columns, one for each of ``solvers.FIELDS``; -1, nan or None where not known.
+    info : RunInfo
+        Label and settings of the run.
     status, message : str
         How the run is doing, or why it ended.
     exception : BaseException or None
@@ -91,6 +60,8 @@ class Trace:
         The last weights.
     result : dict
         The line of type "result", once the run has ended.
+    problem : Problem or None
+        The problem of the run, while another object holds it.
     names : Names
         What rows and columns of W are called.
     probes : ProbeStore
@@ -121,11 +92,17 @@ class Trace:
         self.cadence = 1
         self._lock = threading.Lock()
         self._generation = 0
-        self._columns = _Columns(64)
+        self._columns = Columns(64)
         self._pending: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         return self._columns.n
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.info.sentence(self.status, self.last)}>"
+
+    def _repr_html_(self) -> str:
+        return self.info.html(self.status, self.message, self.last)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without problem, probes and exception.
@@ -159,6 +136,11 @@ class Trace:
             return pending
         return {name: column[newest] for name, column in data.items()} if newest >= 0 else {}
 
+    @property
+    def fields(self) -> dict[str, Field]:
+        """Return the fields of the record by name, and those that this run alone has."""
+        return {**FIELDS, **{name: own_field(name) for name in self._columns.own}}
+
     def tell(self, **changes: Any) -> None:
         """Change fields of ``info``."""
         self.change(lambda info: replace(info, **changes))
@@ -169,8 +151,11 @@ class Trace:
             self.info = how(self.info)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Add one record; fields it does not have are filled with "not known"."""
+        """Add one record; fields it does not have are filled with "not known". Numbers of other names are
+        fields of this run alone."""
         row = {name: record.get(name, field.unknown) for name, field in FIELDS.items()}
+        if not record.keys() <= FIELDS.keys():
+            row |= {k: v for k, v in record.items() if k not in FIELDS and isinstance(v, int | float)}
         with self._lock:
             if self._columns.n and row["iteration"] % self.cadence and not row["events"]:
                 self._pending = row
@@ -182,7 +167,7 @@ class Trace:
             if self.cadence < row["iteration"]:  # otherwise it is events that fill the room
                 self.cadence *= 2
             self._generation += 1
-            self._columns = self._columns.thinned(self.cadence)
+            self._columns = self._columns.thinned(self.cadence, CAPACITY)
         self._columns.append(row)
         self._pending = None
 
@@ -190,7 +175,7 @@ class Trace:
         """Drop all rows, result and message, before the run begins or is written again."""
         with self._lock:
             self._generation += 1
-            self._columns, self._pending, self.cadence = _Columns(64), None, 1
+            self._columns, self._pending, self.cadence = Columns(64), None, 1
             self.result, self.message = {}, ""
 
     def finish(self, status: str, message: str = "") -> None:
@@ -227,7 +212,7 @@ class Trace:
 
     def column(self, name: str) -> np.ndarray:
         """Return one field over all rows kept, shape (n_rows,); unknown values are -1, nan or None."""
-        if name not in FIELDS:
+        if name not in FIELDS and (name.startswith("_") or name not in self._columns.data):
             raise AttributeError(f"a trace has no field {name!r}; its fields are {', '.join(FIELDS)}")
         with self._lock:
             columns = self._columns
@@ -266,19 +251,11 @@ class Trace:
             columns[name] = pd.Series(rows[name], dtype=field.dtype)
             if field.type is int:
                 columns[name] = columns[name].astype("Int64").mask(rows[name] == field.unknown)
-        return pd.DataFrame(columns | {"lam": self.info.along(rows["iteration"], "lam")})
+        own = {name: column for name, column in rows.items() if name not in FIELDS}
+        return pd.DataFrame({**columns, "lam": self.info.along(rows["iteration"], "lam"), **own})
 
     def save(self, path: str | Path) -> None:
-        """Write the run to a file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and
-        weights); the last two have λ as a column, too.
-
-        Raises
-        ------
-        ValueError
-            If the name has another ending, or no file may be written there.
-        NotWritten
-            If the disk refuses the file; an existing file of this name is then kept.
-        """
+        """Write the run to a file, as :func:`solvers.save` writes several."""
         save([self], path)
 
     @classmethod
@@ -293,7 +270,10 @@ class Trace:
         n = len(columns["iteration"]) if "iteration" in columns else -1
         if any(len(column) != n for column in columns.values()):
             raise ValueError("columns of a trace are equally long, and tell the iterations")
-        rows = _Columns(max(n, 16))
+        own = [name for name in columns if name not in FIELDS]
+        rows = Columns(max(n, 16), own)
+        for name in own:
+            rows.data[name][:n] = columns[name]
         for name, field in FIELDS.items():
             known = columns.get(name, [field.unknown] * n)
             # NumPy would else make a matrix of tuples that are equally long
@@ -369,20 +349,22 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def save(traces: Sequence[Trace], path: str | Path) -> None:
-    """Write runs to one file, as :meth:`Trace.save` writes one; :func:`solvers.read` reads it again.
+    """Write runs to one file. :func:`solvers.read` reads those in ``.jsonl`` and ``.npz``.
 
     Parameters
     ----------
     traces : sequence of Trace
         The runs.
     path : str or Path
-        The file, whose name ends in ``.jsonl``, ``.csv`` or ``.npz``. It is there as a whole or, if it cannot
-        be written, as it was before (:func:`.atomic_files.replacing`).
+        The file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and weights); the last
+        two have λ as a column, too.
 
     Raises
     ------
     ValueError
         If the name has another ending, or no file may be written there.
+    NotWritten
+        If the disk refuses the file; an existing file of this name is then kept.
     """
     path = checked_path(path)
     _FILE_WRITERS[path.suffix](list(traces), path)
@@ -416,13 +398,15 @@ def _write_jsonl(traces: list[Trace], path: Path) -> None:
 def _write_csv(traces: list[Trace], path: Path) -> None:
     with replacing(path, encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["label", "solver", *FIELDS, "lam"])
+        own = list(dict.fromkeys(name for trace in traces for name in trace.fields if name not in FIELDS))
+        writer.writerow(["label", "solver", *FIELDS, "lam", *own])
         for trace in traces:
             records = list(trace.records())
             lams = trace.info.along(np.array([record["iteration"] for record in records]), "lam")
             for record, lam in zip(records, lams.tolist(), strict=True):
-                values = [" ".join(v) if isinstance(v, list) else v for v in record.values()]
+                values = [" ".join(v) if isinstance(v, list) else v for v in map(record.get, FIELDS)]
                 line = [trace.info.label, trace.info.solver, *values, None if math.isnan(lam) else lam]
+                line += map(record.get, own)
                 writer.writerow([for_spreadsheet(value) for value in line])
 
 
@@ -441,6 +425,7 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
             elif field.type is str:
                 column = np.array([v or "" for v in column], dtype=np.str_)
             arrays[f"{label}/{name}"] = column
+        arrays |= {f"{label}/own.{name}": column for name, column in rows.items() if name not in FIELDS}
         arrays[f"{label}/lam"] = trace.info.along(rows["iteration"], "lam")
         if trace.w is not None:
             support = np.flatnonzero(trace.w != 0.0)

@@ -92,6 +92,40 @@ def test_files_named_in_the_environment_are_loaded(monkeypatch, tmp_path):
     assert "blobs" in datasets.DATASETS
 
 
+def test_a_wrong_separator_in_the_environment_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv(plugins.FILES_VARIABLE, f"{write(tmp_path, SOLVER, 'a.py')},b.py")
+    with pytest.raises(
+        PluginError, match=f"SOLVERSCOPE_PLUGINS names Python files, separated by '{os.pathsep}'"
+    ):
+        load_all()
+
+
+def test_submissions_of_one_id_race_under_their_namespaces(command, tmp_path):
+    files = []
+    for name, step in (("anna", 0.5), ("ben", 0.25)):
+        (tmp_path / name).mkdir()
+        files.append(f"{name}={write(tmp_path / name, SOLVER.replace('1.0', str(step)))}")
+    given = [word for file in files for word in ("--plugin", file)]
+    both = ("--solver", "anna-steps", "--solver", "ben-steps,step=0.1")
+    answer = command("run", "breast-cancer", *given, *both, "--max-iter", "3", "--json")
+    assert answer.status == 0, answer.err
+    assert [one["solver"] for one in answer.of_type("result")] == ["anna-steps", "ben-steps"]
+    assert solvers.SOLVERS["anna-steps"].name == "Steps (anna)"
+    assert plugins.loaded() == files
+    load_all([f"anna={write(tmp_path, DATA, 'blobs.py')}"])
+    assert datasets.load("anna-blobs").id == "anna-blobs"
+    (tmp_path / "ben" / "steps.txt").write_text("A text\n", encoding="utf-8")
+    assert solvers.pseudocode(solvers.SOLVERS["ben-steps"]) is not None
+
+
+def test_a_name_that_cannot_stand_before_ids_is_refused(tmp_path):
+    with pytest.raises(PluginError, match="'Anna B' cannot stand before ids: write NAME=FILE"):
+        load_all([f"Anna B={write(tmp_path, SOLVER)}"])
+    (tmp_path / "a=b").mkdir()
+    load_all([write(tmp_path / "a=b", SOLVER)])  # a path with =
+    assert "steps" in solvers.SOLVERS
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

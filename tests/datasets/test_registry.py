@@ -37,7 +37,15 @@ def test_a_users_own_set_is_loaded_like_any_other(registered):
 
 def test_an_id_is_given_once(registered):
     with pytest.raises(DataError, match="already"):
-        datasets.register(ENTRY)
+        datasets.register(dataclasses.replace(ENTRY, loader=lambda request: own_set(request)))
+    with pytest.raises(DataError, match="already"):
+        datasets.register(dataclasses.replace(ENTRY, id="digits"))
+
+
+def test_the_same_loader_defined_again_takes_the_place_of_the_old_one(registered):
+    again = dataclasses.replace(ENTRY, name="My set, corrected")
+    assert datasets.register(again) is again
+    assert datasets.DATASETS["my-set"] is again
 
 
 @pytest.mark.parametrize("changes", [{"id": "My Set"}, {"id": ""}, {"kind": "ranking"}])

@@ -23,10 +23,10 @@ OF_BASE = {
 }
 
 
-def declared(base, id="mine", **attributes):
+def declared(base, id="mine", called="Mine", **attributes):
     """A new dataclass of this kind."""
     attributes = {"id": id, "name": "Mine", "summary": "for a test", **OF_BASE.get(base, {}), **attributes}
-    return make_dataclass("Mine", [], bases=(base,), namespace=attributes, frozen=True)
+    return make_dataclass(called, [], bases=(base,), namespace=attributes, frozen=True)
 
 
 @pytest.mark.parametrize("table", ["SOLVERS", "LOSSES", "PENALTIES"])
@@ -112,7 +112,16 @@ def test_a_registered_class_joins_its_list_and_a_double_is_refused(base):
     ]
     assert register(mine) is mine
     with pytest.raises(ValueError, match="mine is registered already: give your class another id"):
-        register(declared(base))
+        register(declared(base, called="Other"))
+
+
+@pytest.mark.parametrize("base", [Solver, solvers.Loss, solvers.Penalty])
+def test_a_class_of_the_same_place_takes_the_place_of_the_old_one(base):
+    old, new = declared(base), declared(base, name="Mine, corrected")
+    register(old)
+    assert register(new) is new
+    (table,) = [t for t in (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES) if "mine" in t]
+    assert table["mine"] is new
 
 
 def test_what_is_no_solver_loss_or_penalty_is_refused():

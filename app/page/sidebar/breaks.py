@@ -117,7 +117,7 @@ class Breaks(FieldForm):
 def _first(run: LiveRun, condition: Condition) -> Mapping[str, Any]:
     """Return the value that a condition reads from the first iterate of a run."""
     rows, _, _ = run.trace.since(None)
-    return {name: known(name, rows[name][0]) for name in condition.fields}
+    return {name: known(name, rows[name][0]) for name in condition.fields if name in rows}
 
 
 def _later(text: str) -> str:

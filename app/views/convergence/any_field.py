@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from solverscope.app.views.base.feed import Records, known
 from solverscope.app.views.base.help import EQUATIONS, HERE, RUN, Help, Mark
 from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
 from solverscope.solvers import FIELDS, Trace
+from solverscope.solvers.methods.iterate_record import Field, own_field
 
 #: Fields that have plots of their own, the last ones in the menu.
 FIELDS_WITH_PLOTS = ("objective", "nnz", "nnz_rows", "working_set", *X_AXES, "epoch")
@@ -29,6 +31,14 @@ ANY = (r"k \mapsto r_k", "r: the record of iterate k")
 SELDOM = 0.5
 
 
+class FieldChoice(param.Selector):
+    """A choice of a field of the record, or of a name that only some runs have: that is not kept for other
+    views, as Selector would."""
+
+    def _ensure_value_is_in_objects(self, val: object) -> None:
+        pass
+
+
 class Record(RunPlot):
     """One field of the record, chosen from a menu; counts on a linear axis, the rest on a logarithmic one. A
     field that is seldom known is drawn as dots joined by lines: a solver that shrinks knows its violation
@@ -39,7 +49,10 @@ class Record(RunPlot):
     names = ("x", "y", "dot")
     dots: ClassVar = {"size": 6, "fill_alpha": "dot", "line_alpha": "dot"}
 
-    field: str = param.Selector(default="violation", objects=list(NUMBERS), doc="what is drawn")
+    # a run may have fields of its own
+    field: str = FieldChoice(
+        default="violation", objects=list(NUMBERS), check_on_set=False, doc="what is drawn"
+    )
     choose: bool = param.Boolean(default=True, doc="whether the field can be chosen from a menu")
 
     axes = (*RunPlot.axes, "field")
@@ -47,8 +60,28 @@ class Record(RunPlot):
     def controls(self) -> list[pn.viewable.Viewable]:
         if not self.choose:
             return []
-        fields = {field.title: name for name, field in NUMBERS.items()}
-        return [menu("Field", self.param.field, fields), self.scale_menu(), self.axis_menu()]
+        self._own: list[str] = []
+        self._menu = menu("Field", self.param.field, _by_title(NUMBERS))
+        return [self._menu, self.scale_menu(), self.axis_menu()]
+
+    @property
+    def about(self) -> Field:
+        """Return the field that is drawn."""
+        return NUMBERS.get(self.field) or own_field(self.field)
+
+    def draw(self) -> None:
+        if self.choose:
+            self._offer_own()
+        super().draw()
+
+    def _offer_own(self) -> None:
+        """Offer the fields that the runs add to the record, before the others."""
+        fields = {name: field for trace in self.traces for name, field in trace.fields.items()}
+        own = [name for name in fields if name not in FIELDS]
+        if own != self._own:
+            self._own, chosen = own, self.field
+            self._menu.options = _by_title({name: fields[name] for name in own} | NUMBERS)
+            self.field = chosen if chosen in NUMBERS or chosen in own else self.param.field.default
 
     def build(self) -> None:
         self._set_scale()
@@ -56,10 +89,10 @@ class Record(RunPlot):
         super().build()
 
     def _set_scale(self) -> None:
-        self.scale = "linear" if FIELDS[self.field].type is int else "log"
+        self.scale = "linear" if self.about.type is int or self.field not in FIELDS else "log"
 
     def explain(self, name: str) -> Help:
-        about = FIELDS[self.field]
+        about = self.about
         equation, source = EQUATIONS.get(self.field, ANY)
         return Help(
             ui.capital(about.title),
@@ -72,25 +105,33 @@ class Record(RunPlot):
 
     @property
     def heading(self) -> str:
-        return "Record" if self.choose else ui.capital(FIELDS[self.field].axis)
+        return "Record" if self.choose else ui.capital(self.about.axis)
 
     @property
     def y_label(self) -> str:
-        return FIELDS[self.field].axis if self.choose else ""
+        return self.about.axis if self.choose else ""
 
     @property
     def y_name(self) -> str:
-        return FIELDS[self.field].label
+        return self.about.label
 
     def key(self, trace: Trace) -> object:
         """Return whether the field is known at few iterates only."""
-        values = known(trace.column(self.field))
+        values = known(trace.column(self.field)) if self.field in trace.fields else ()
         return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
 
     def kept(self, rows: Records) -> np.ndarray:
-        there, on_axis = np.isfinite(known(rows[self.field])), super().kept(rows)
+        there, on_axis = np.isfinite(self._of(rows)), super().kept(rows)
         return there if on_axis is None else there & on_axis
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        y = self.drawable(known(rows[self.field]))
+        y = self.drawable(self._of(rows))
         return {"y": y, "dot": np.full(len(y), float(self.key(trace)))}
+
+    def _of(self, rows: Records) -> np.ndarray:
+        """Return the field at these rows, nan in runs that do not have it."""
+        return known(rows[self.field]) if self.field in rows else np.full(len(rows["iteration"]), np.nan)
+
+
+def _by_title(fields: Mapping[str, Field]) -> dict[str, str]:
+    return {field.title: name for name, field in fields.items()}

@@ -82,8 +82,8 @@ def proximal_search(problem: Problem, point: Point, step: float, *, beta: float)
         for part in problem.pieces():
             s = new.w[part] - w[part]
             slope, squares = slope + float(g[part] @ s), squares + float(s @ s)
-        F, f, above = new.smooth, new.objective, squares / (2.0 * t)
-        model, rounding = point.smooth + slope + above, OBJECTIVE_ROUNDING * abs(F)
+        F, f, above = new.smooth_part, new.objective, squares / (2.0 * t)
+        model, rounding = point.smooth_part + slope + above, OBJECTIVE_ROUNDING * abs(F)
         if above > rounding:
             accepted = model + rounding >= F
         else:

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...compute.team import Team, no_pulse
 from ...declare import Trait
+from ...linalg.by_rows import Rows
 from ...linalg.derived import Derived
 from ...linalg.design import NO_MEMBERS, Design
 from ...linalg.working_set import Lineage, WorkingSet
@@ -147,6 +148,10 @@ class ShardedDesign(ShardClient, Design):
     def adjoint_of_squares(self, h: ShardedScores, active: WorkingSet) -> np.ndarray:
         self.touched += self.cost(active)
         return self.ask("adjoint_of_squares", h, self._held(active))
+
+    def by_rows(self) -> Rows:
+        """Raise ValueError: rows are not on this machine."""
+        raise ValueError("the rows of X are on shards: a solver that reads them runs without shards")
 
     def column_squares(self) -> np.ndarray:
         return self.derived("column squares", lambda: self.attached(no_pulse).ask("design.column_squares"))

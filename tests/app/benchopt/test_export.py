@@ -79,6 +79,33 @@ def test_labels_that_look_alike_in_a_file_name_get_files_of_their_own(command, t
     assert found == {"a-b": "prox-qn", "a-b-2": "owl-qn"}
 
 
+@pytest.fixture
+def own(tmp_path, registries):
+    """Two plug-ins with one solver each, of one id and one file name, of which one has a namespace."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[3].split("```")[0]
+    for name in ("anna", "mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "my_solver.py").write_text(text, encoding="utf-8")
+    return f"anna={tmp_path / 'anna' / 'my_solver.py'}", str(tmp_path / "mine" / "my_solver.py")
+
+
+def export_own(command, folder, own):
+    loaded = [word for file in own for word in ("--plugin", file)]
+    both = ("--solver", "anna-my-bb", "--solver", "my-bb")
+    done = command("benchopt", "export", str(folder), "breast-cancer", *both, *loaded)
+    assert done.status == 0, done.err
+
+
+def test_plug_ins_are_part_of_what_is_exported(command, tmp_path, own):
+    folder = tmp_path / "out"
+    export_own(command, folder, own)
+    assert (folder / "plugins" / "my_solver.py").read_text() == Path(own[1]).read_text()
+    assert (folder / "plugins" / "anna" / "my_solver.py").is_file()
+    for path in (folder / "objective.py", *(folder / "solvers").iterdir(), *(folder / "datasets").iterdir()):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.unparse(tree.body[2]) == f"{BASE_MODULE}.load_plugins(__file__)"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -128,6 +155,19 @@ def benchopt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "bin" / "benchopt").write_text(f"#!{python}\nfrom benchopt.cli import benchopt\nbenchopt()\n")
     (home / "bin" / "benchopt").chmod(0o755)
     return home / "bin"
+
+
+@pytest.mark.slow
+def test_benchopt_runs_plug_ins_that_were_exported(command, tmp_path, benchopt, own):
+    export_own(command, tmp_path / "out", own)
+    for file in own:
+        Path(file.removeprefix("anna=")).unlink()
+    words = ("benchopt", "run", "out", "--no-plot", "-n", "3", "-r", "1")
+    environment = {**os.environ, "PATH": f"{benchopt}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "anna-my-bb" in done.stdout
+    assert "error" not in done.stdout.lower()
 
 
 @pytest.mark.slow

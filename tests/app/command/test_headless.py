@@ -6,12 +6,14 @@ import csv
 import json
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from solverscope import solvers
 from solverscope.app.command import headless, printing
+from solverscope.app.runs import watchdog
 from solverscope.app.settings.columns import REPEATED_TABLE
 
 
@@ -118,6 +120,112 @@ def test_ctrl_c_is_felt_inside_a_long_iteration(command, tmp_path):
     assert answer.status == 130
     assert answer.of_type("result")[0]["status"] == "stopped"
     assert len(out.read_text().splitlines()) == 2
+
+
+SPINNING = """
+import signal
+from dataclasses import dataclass
+from solverscope import solvers
+
+@solvers.register
+@dataclass(frozen=True)
+class Spinning(solvers.Solver):
+    id, name, summary = "spinning", "Spinning", ""
+
+    def iterate(self, problem, w0=None):
+        for n in range(3):
+            yield solvers.Iterate.at(problem.at(w0), n)
+        if problem.loss.n_instances > 100:  # not while warming up
+            prox(problem)
+
+def prox(problem):
+    INTERRUPT
+    while True:
+        pass
+"""
+
+
+@pytest.fixture
+def spinning(registries, tmp_path, monkeypatch):
+    """A plug-in whose loop never pulses; ``spinning(text)`` executes some text before it."""
+    monkeypatch.setattr(watchdog, "AFTER_LIMIT", 0.2)
+    monkeypatch.setattr(watchdog, "AFTER_STOP", 0.2)
+
+    def write(before="pass"):
+        plugin = tmp_path / "own.py"
+        plugin.write_text(SPINNING.replace("INTERRUPT", before))
+        return str(plugin)
+
+    return write
+
+
+def test_a_loop_without_pulses_ends_after_its_limit_and_the_next_solver_runs(command, spinning, tmp_path):
+    out = tmp_path / "trace.jsonl"
+    arguments = ("--solver", "spinning", "--solver", "prox-gd", "--max-seconds", "0.1", "--out", str(out))
+    answer = command("run", "digits", "--plugin", spinning(), *arguments, "--json")
+    assert answer.status == 3
+    first, second = answer.of_type("result")
+    assert (first["status"], first["iterations"], second["status"]) == ("failed", 2, "max-seconds")
+    assert (
+        "did not answer its limit of 0.1 CPU seconds, and was given up at own.py, line " in first["message"]
+    )
+    assert "own.py, line 15, in iterate: prox(problem)\n" in answer.err
+    assert [json.loads(line) for line in out.read_text().splitlines()] == answer.records
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_loop_without_pulses_ends_at_ctrl_c(command, spinning, tmp_path, times):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    out = tmp_path / "trace.jsonl"
+    plugin = spinning(f"[signal.pthread_kill(threading.main_thread().ident, 2) for _ in range({times})]")
+    Path(plugin).write_text("import threading\n" + Path(plugin).read_text())
+    answer = command("run", "digits", "--plugin", plugin, "--solver", "spinning", "--out", str(out))
+    assert answer.status == 130
+    *_, iterate, result = map(json.loads, out.read_text().splitlines())
+    assert (iterate["iteration"], result["status"], result["iterations"]) == (2, "stopped", 2)
+    assert "did not answer Stop" in result["message"]
+
+
+def test_ctrl_c_ends_a_loop_without_pulses_while_f_star_is_solved_for(command, spinning, monkeypatch):
+    def endless(problem, gate, most):
+        signal.raise_signal(signal.SIGINT)
+        while True:
+            pass
+
+    monkeypatch.setattr(headless, "reference", endless)
+    arguments = ("--gap", "1e-3", "--solver", "prox-qn", "--json")
+    assert command("run", "digits", *arguments, "--plugin", spinning()).status == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("--max-iter", "2", "--require", "converged"), 5, "it ended as max-iter"),
+        (("--tol", "1e-3", "--require", "converged"), 0, ""),
+        (("--tol", "1e-3", "--require", "gap"), 0, ""),
+        (
+            ("--gap", "1e-9", "--f-star", "-1", "--max-iter", "2", "--require", "gap"),
+            5,
+            "of the minimum, not",
+        ),
+    ],
+)
+def test_what_is_required_of_a_run_sets_the_exit_status(command, arguments, status, said):
+    answer = command("run", "breast-cancer", "--solver", "prox-qn", *arguments, "--json")
+    assert answer.status == status
+    assert said in answer.err
+    (result,) = answer.of_type("result")
+    assert result["dual_gap"] >= 0.0
+
+
+def test_a_run_without_a_proved_bound_does_not_meet_what_is_required(command):
+    toy = ("toy-abs", "--solver", "subgd", "--max-iter", "3", "--require", "gap")
+    assert "no bound of f - f* is proved" in command("run", *toy).err
+
+
+def test_what_cannot_be_required_is_refused(command):
+    answer = command("run", "digits", "--solver", "prox-qn", "--require", "speed")
+    assert (answer.status, "choose one of converged, gap" in answer.err) == (2, True)
 
 
 def test_ctrl_c_while_solving_for_f_star_gives_130(command, monkeypatch):

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from solverscope.app.loops.client import solverscope_run
+from solverscope.app.loops.client import LoopIterate, solverscope_run
 from solverscope.app.views import scope
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,3 +57,11 @@ def test_without_an_address_the_same_loop_is_drawn_in_a_cell(monkeypatch):
         assert all(run.iterate(w=np.ones(2), objective=1.0) for _ in range(3)), "nobody stops it"
     assert drawn[0] is run.trace
     assert run.trace.iteration.tolist() == [0, 1, 2]
+
+
+def test_fields_of_a_loop_of_its_own_are_sent_before_the_weights():
+    sent = LoopIterate(3, 0.1, 0.2, None, np.ones(2), {"radius": 0.5, "accepted": 0.0})
+    read = LoopIterate.parse(sent.header + sent.w.astype("<f8").tobytes(), 2)
+    assert (read.own, read.iteration, read.w.tolist()) == (sent.own, 3, [1.0, 1.0])
+    with pytest.raises(ValueError, match="own must be a record of at most 32 finite numbers"):
+        LoopIterate.parse(sent.header.replace(b"0.5", b'"a"') + bytes(16), 2)

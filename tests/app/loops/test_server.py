@@ -399,7 +399,7 @@ def test_a_good_message_is_read():
         (b"", "a line of JSON"),
         (b"\x80\x04\x95\n", "a line of JSON"),
         (b"[" * 1000 + b"\n", "a line of JSON"),
-        (json.dumps(GOOD).encode() + b" " * 1000 + b"\n" + bytes(8 * SIZE), "a line of JSON"),
+        (json.dumps(GOOD).encode() + b" " * 5000 + b"\n" + bytes(8 * SIZE), "a line of JSON"),
         (b"[]\n" + bytes(8 * SIZE), "a line of JSON"),
         (message(more=1), "a line of JSON"),
         (message(iteration=-1), "whole number"),

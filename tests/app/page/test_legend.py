@@ -125,3 +125,16 @@ def test_a_click_on_a_run_draws_what_shows_it_once(visit, wait_until, monkeypatc
     page.legend.receive({"action": "choose", "key": 1})
     assert drawn == [page.session.runs[1].trace]
     assert [row["chosen"] for row in page.legend.rows] == [False, True]
+
+
+def test_the_stop_button_of_a_row_stops_or_abandons_its_run(legend, session, monkeypatch):
+    run, calls = ended("running", 1.0), []
+    monkeypatch.setattr(Ended, "alive", True)
+    monkeypatch.setattr(Ended, "silent", True)
+    monkeypatch.setattr(Ended, "message", "has not answered")
+    monkeypatch.setattr(Ended, "stop", lambda run: calls.append(run))
+    session.runs.append(run)
+    assert row(run, session)["silent"]
+    legend.receive({"key": run.style, "action": "stop"})
+    assert calls == [run]
+    session.runs.remove(run)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -28,6 +30,59 @@ def test_a_run_ends_finished_with_a_whole_trace(share, small_problem):
     assert run.trace.status == "converged"
     assert run_styles.style_of(run.trace).number == 0
     assert np.all(np.diff(run.trace.iteration) == 1)
+
+
+@dataclass(frozen=True)
+class Deaf(solvers.Solver):
+    """Does not come back after two iterates: as in a compiled loop, no exception reaches it."""
+
+    id, name, summary = "deaf", "Deaf", "for tests"
+    free: ClassVar = threading.Event()
+
+    def warm_up_solver(self):
+        return solvers.make_solver("prox-gd")
+
+    def iterate(self, problem, w0=None):
+        for n in range(2):
+            yield solvers.Iterate.at(problem.at(w0), n)
+        self.free.wait()
+        yield solvers.Iterate.at(problem.at(w0), 2)
+
+
+@pytest.fixture
+def deaf(monkeypatch):
+    monkeypatch.setattr(pool, "SILENT_SECONDS", 0.1)
+    Deaf.free.clear()
+    yield Deaf()
+    Deaf.free.set()
+
+
+def test_a_run_that_does_not_answer_is_abandoned_and_its_slot_serves_another(small_problem, deaf, wait_until):
+    share = pool.RunPool(1).share()
+    run = LiveRun(share, lambda worker: small_problem, deaf, label="deaf")
+    wait_until(lambda: run.silent)
+    waiting = live(share, small_problem)
+    assert (run.alive, waiting.state) == (True, "queued")
+    assert "has not answered for 0 s: it computes at test_live.py, line " in run.message
+    thread = run.worker.thread
+    run.stop()
+    assert (run.state, run.trace.iteration.tolist(), run.trace.result["iterations"]) == ("failed", [0, 1], 1)
+    assert "deaf did not answer for 0.1 s, and was given up at test_live.py, line " in run.message
+    assert waiting.worker.join(60)
+    assert waiting.state == "finished"
+    Deaf.free.set()
+    thread.join(60)
+    assert (run.trace.status, run.trace.iteration.tolist()) == ("failed", [0, 1])
+    assert share.pool.workers == []
+
+
+def test_a_run_that_answers_is_stopped_and_not_abandoned(share, chain_problem, wait_until):
+    run = live(share, chain_problem)
+    wait_until(lambda: run.state == "running")
+    assert not run.silent
+    run.stop()
+    assert run.worker.join(60)
+    assert (run.state, run.worker.abandoned) == ("stopped", False)
 
 
 def test_the_states_come_in_order(share, chain_problem, wait_until):

@@ -60,3 +60,13 @@ def test_rows_of_a_version_with_other_fields_are_read_by_name():
     assert trace.objective.tolist() == [0.0, 0.5, 1.0]
     assert list(trace.nnz) == [-1] * 3
     assert list(trace.events) == [(), ("kink",), ()]
+
+
+def test_fields_of_a_run_of_its_own_are_packed_and_unknown_in_blocks_without_them():
+    blocks = []
+    for k, own in enumerate([{}, {"radius": 0.5}]):
+        rows, _, _ = Trace.from_records([{"iteration": k, "objective": 1.0, **own}], label="a").since(None)
+        blocks.append(packing.pack_rows(rows))
+    trace = Trace.from_columns(packing.unpack_rows(blocks), {"label": "a"})
+    assert np.isnan(trace.radius[0])
+    assert trace.radius[1] == 0.5

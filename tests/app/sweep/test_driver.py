@@ -18,12 +18,12 @@ import pytest
 from distributed import Client
 
 from solverscope import solvers
+from solverscope.app.runs.watchdog import Heartbeat
 from solverscope.app.sweep import cells, cluster
 from solverscope.app.sweep.cell_store import Store
 from solverscope.app.sweep.cluster import ClusterSpec
 from solverscope.app.sweep.driver import SchedulerGone, SweepDriver
 from solverscope.app.sweep.spec import Spec
-from solverscope.app.sweep.watchdog import Heartbeat
 
 SCRIPT = """
 if __name__ == "__main__":

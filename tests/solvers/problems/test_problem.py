@@ -4,6 +4,7 @@ import weakref
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from solverscope import datasets, solvers
 from solverscope.solvers.problems import objective
@@ -389,3 +390,40 @@ def test_what_is_done_in_pieces_is_what_is_done_at_once(kind, penalty, monkeypat
     np.testing.assert_array_equal(pieces[2], whole[2])
     np.testing.assert_array_equal(whole[2], np.flatnonzero(w))
     np.testing.assert_array_equal(whole[1], problem.penalty.prox(w - 0.7 * g, 0.7))
+
+
+def matrix(kind):
+    """X with 30 rows: full, or of ones, or sparse with one output, which stays by rows."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((30, 8)) < 0.4, rng.normal(size=(30, 8)), 0.0)
+    return {"full": X, "ones": (X != 0.0).astype(float), "sparse": sp.csr_array(X)}[kind]
+
+
+@pytest.mark.parametrize("kind", ["full", "ones", "sparse"])
+def test_features_and_labels_of_a_problem_are_those_given(kind):
+    X, y = matrix(kind), np.where(np.arange(30) % 3, 1, -1)
+    problem = solvers.make_problem(X, y, loss="logistic", penalty="l1", lam=0.1)
+    dense = X.toarray() if sp.issparse(X) else X
+    np.testing.assert_array_equal(problem.X.toarray(), dense)
+    np.testing.assert_array_equal(problem.y, y)
+    indptr, indices, data = problem.csr()
+    assert data.size == indices.size == indptr[-1]  # also where all values are one
+    assert not any(array.flags.writeable for array in (*problem.csr(), problem.y))
+    np.testing.assert_array_equal(sp.csr_array((data, indices, indptr), X.shape).toarray(), dense)
+
+
+def test_an_intercept_is_the_last_column_and_functions_have_no_labels():
+    X, y = matrix("full"), np.arange(30) % 3
+    problem = solvers.make_problem(
+        X, y, loss="multiclass-logistic", penalty="l1", lam=0.1, intercept=True, sample_weight=y + 0.0
+    )
+    np.testing.assert_array_equal(problem.X.toarray(), np.column_stack([X, np.ones(30)])[y > 0])
+    np.testing.assert_array_equal(problem.y, y[y > 0])
+    assert solvers.make_problem(datasets.load("toy-abs"), penalty="none").y is None
+
+
+def test_entries_that_a_solver_counts_are_passes():
+    problem = solvers.make_problem(matrix("full"), np.arange(30.0), loss="squared", penalty="l1", lam=0.1)
+    before = problem.passes
+    problem.count_entries(3 * problem.X.nnz)
+    assert problem.passes - before == 1.5

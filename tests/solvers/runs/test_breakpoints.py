@@ -209,3 +209,13 @@ def test_what_is_nested_as_deep_as_the_length_allows_neither_hangs_nor_overflows
     text = "-" * (MAX_CONDITION_LENGTH - 5) + "nnz<1"
     assert Condition.parse(text).holds(VALUES, {}) is True
     assert sys.getrecursionlimit() == limit
+
+
+def test_a_condition_reads_fields_of_a_solver_of_its_own():
+    shrinks = Condition.parse("own.radius < prev.own.radius and own.accepted == 0")
+    assert shrinks.fields == {"radius", "accepted"}
+    watch = BreakpointWatch([shrinks])
+    told = [{}, {"radius": 1.0, "accepted": 0.0}, {"radius": 0.5, "accepted": True}]
+    told += [{"radius": 0.25, "accepted": 0.0}]
+    hits = [watch.hit(Iterate(k, own=own)) for k, own in enumerate(told)]
+    assert hits == [None, None, None, shrinks]

@@ -57,6 +57,8 @@ ODD = {
     "negative-violation": (_at(violation=-1.0), "the violation -1 at iteration 1: it is 0 or more"),
     "event-no-text": (_at(events=("kink", 3)), "3 in events at iteration 1: give a text"),
     "events-one-text": (_at(events="kink"), "'kink' for events at iteration 1: give a tuple of texts"),
+    "own-text": (_at(own={"radius": "wide"}), "radius is a str: give a number, true or false"),
+    "own-taken": (_at(own={"label": 1.0}), "'label' cannot be a field of its own: take another name"),
     "phase-no-text": (_at(phase=3), "3 in phase at iteration 1: give a text"),
     "nan-weight": (_weights(lambda w: np.full(w.size, NAN)), "weight 0 became nan at iteration 1"),
     "inf-weight": (_weights(lambda w: np.append(w[1:], np.inf)), "became inf at iteration 1, 1 of"),
@@ -74,6 +76,25 @@ def test_what_is_no_iterate_fails_in_a_sentence_and_the_trace_stays(problem, mak
     assert "Error" not in trace.message
     assert len(trace) == 1
     assert trace.result["message"] == trace.message
+
+
+def test_a_bare_line_is_refused_in_a_sentence_and_a_log_is_drawn(problem):
+    def bare(point, n):
+        return Iterate.at(point, n, live={"line": problem.line(point, np.ones(problem.size))})
+
+    trace = solvers.solve(problem, Odd(bare), probes=[solvers.LINE], max_iter=1, on_error="keep")
+    assert "yields a Line as its line at iteration 1: give the result of its search" in trace.message
+
+    def own_search(point, n):
+        log = problem.line(point, np.ones(problem.size)).log()
+        log.note(1.0, point.objective + 1.0, point.objective)
+        return Iterate.at(point, n, step=0.0, ls_trials=1, live={"line": log})
+
+    trace = solvers.solve(problem, Odd(own_search), probes=[solvers.LINE], max_iter=1)
+    assert isinstance(problem.line(problem.at(), np.ones(problem.size)).log(), solvers.Search)
+    ((_, seen),) = trace.probes.entries("line")
+    assert seen["t"].tolist() == [1.0]
+    assert seen["straight"]
 
 
 def test_iterates_that_go_back_are_said(problem):

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from solverscope import datasets, solvers
 from solverscope.solvers.runs.own_loop import BUDGET_SHARE, COPY_SECONDS
@@ -135,9 +136,10 @@ def test_a_loop_that_fails_keeps_its_trace_and_its_error(problem):
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({}, "give its weights w, or its objective"),
+        ({}, "give its weights w, its objective, or other"),
         ({"w": np.zeros(3)}, "w has 3 entries: this problem has 30 weights"),
-        ({"objective": 1.0, "stepp": 1.0}, "no field 'stepp'"),
+        ({"objective": 1.0, "radius": "wide"}, "radius is a str: give a number, true or false"),
+        ({"objective": 1.0, "label": 1.0}, "'label' cannot be a field of its own: take another name"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_sentence(problem, told, said):
@@ -155,3 +157,49 @@ def test_a_trace_of_a_loop_goes_to_a_file_and_a_table(problem, tmp_path):
     table = solvers.to_pandas([run.trace, ours])
     assert table["problem"].nunique() == 1
     assert set(table.label) == {"mine", "prox-gd"}
+
+
+def test_numbers_of_a_loop_without_a_problem_become_fields_of_its_record(tmp_path):
+    with solvers.OwnLoop("mine") as run:
+        for k in range(3):
+            run.iterate(trust_radius=0.5**k, accepted=k != 1, step=float(k))
+        run.iterate(found=np.float32(2.0))
+    trace = run.trace
+    assert trace.trust_radius[:3].tolist() == [1.0, 0.5, 0.25]
+    assert trace["accepted"][:3].tolist() == [1.0, 0.0, 1.0]
+    assert np.isnan(trace.trust_radius[3])
+    assert np.isnan(trace.found[:3]).all()
+    assert trace.step[:3].tolist() == [0.0, 1.0, 2.0]
+    assert trace.to_pandas()["accepted"].sum() == 2
+    for ending in ("jsonl", "npz"):
+        trace.save(tmp_path / f"run.{ending}")
+        (same,) = solvers.read(tmp_path / f"run.{ending}")
+        for name in ("trust_radius", "accepted", "found", "step"):
+            np.testing.assert_array_equal(same[name], trace[name])
+        assert same.info.problem == {}
+
+
+def test_fields_of_a_loop_are_beside_what_its_problem_adds(problem):
+    with solvers.OwnLoop("mine", problem) as run:
+        run.iterate(w=np.zeros(problem.size), trust_radius=2.0)
+    assert run.trace.objective[0] == problem.at().objective
+    assert run.trace.trust_radius.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "BFGS", "TNC"])
+def test_a_method_of_scipy_s_reports_by_its_callback(method):
+    with solvers.OwnLoop(method) as run:
+        found = scipy.optimize.minimize(
+            scipy.optimize.rosen, np.zeros(2), method=method, callback=run.callback
+        )
+    assert run.trace.iteration.tolist() == list(range(found.nit))
+    assert run.trace.w.tolist() == found.x.tolist()
+    if method != "TNC":  # it passes the weights alone
+        assert run.trace.objective[-1] == found.fun
+
+
+def test_free_seconds_let_a_short_loop_be_seen_whole(problem):
+    with solvers.OwnLoop("mine", problem, free_seconds=60.0) as run:
+        descend(problem, run, 50)
+    assert run.trace.iteration.tolist() == list(range(50))
+    assert run.measuring_seconds > 0.0

@@ -110,7 +110,6 @@ ORIGIN = {
     [
         ([], "there is no run in it"),
         ([PROBLEM], "there is no run in it"),
-        ([RUN], "there is no run in it"),
         ([3], "line 1 is no record"),
         ([{**PROBLEM, "key": 3}], "line 1 has 3 for key, not a text"),
         ([{k: v for k, v in PROBLEM.items() if k != "key"}], "line 1 has no key"),
@@ -227,3 +226,10 @@ def test_texts_are_read_without_what_a_terminal_takes_for_a_command(tmp_path, en
 def test_half_a_character_is_read_as_an_unknown_one(tmp_path):
     write(tmp_path / "x.jsonl", PROBLEM, {**RUN, "label": "a\ud800"})
     assert read(tmp_path / "x.jsonl")[0].info.label == "a\ufffd"
+
+
+def test_texts_and_reserved_names_of_a_file_are_no_fields_of_its_run(tmp_path):
+    odd = {"prev": 1.0, "9lives": 1.0, "mood": "good", "radius": 0.5, "x" * 41: 1.0, "on": True}
+    write(tmp_path / "a.jsonl", PROBLEM, RUN, {"type": "iterate", "iteration": 0, **odd})
+    (trace,) = read(tmp_path / "a.jsonl")
+    assert trace.fields.keys() - FIELDS.keys() == {"radius"}

@@ -10,6 +10,7 @@ from bokeh.models import ColumnDataSource
 
 from solverscope import solvers
 from solverscope.solvers.methods.iterate import FIELDS
+from solverscope.solvers.methods.iterate_record import MAX_OWN_FIELDS
 from solverscope.solvers.traces import trace as module
 from solverscope.solvers.traces.trace import Trace, checked_path, lines, plain, save
 from tests.solvers.helpers import binary
@@ -294,3 +295,32 @@ def test_a_table_of_runs_becomes_parquet_json_and_plots(tmp_path, known):
     np.testing.assert_allclose(told, table.loss, rtol=1e-9)
     drawn = ColumnDataSource(table).data
     np.testing.assert_array_equal(drawn["loss"], table.loss)
+
+
+def test_fields_of_its_own_are_kept_while_a_trace_grows_and_is_thinned(monkeypatch):
+    monkeypatch.setattr(module, "CAPACITY", 100)
+    trace = Trace({"label": "a"})
+    for k in range(1000):
+        late = {"radius": float(k)} if k >= 90 else {}
+        trace.append({"iteration": k, "objective": 1.0, **late})
+    assert trace.fields["radius"].title == "radius"
+    known = trace.iteration >= 90
+    assert trace.radius[known].tolist() == trace.iteration[known].tolist()
+    assert np.isnan(trace.radius[~known]).all()
+    with pytest.raises(AttributeError, match="no field 'width'"):
+        trace.column("width")
+
+
+def test_a_csv_file_has_the_own_fields_of_all_runs_at_its_end(tmp_path):
+    one = Trace.from_records([{"iteration": 0, "objective": 1.0, "radius": 0.5}], label="a")
+    other = Trace.from_records([{"iteration": 0, "objective": 1.0, "tried": 2}], label="b")
+    solvers.save([one, other], tmp_path / "runs.csv")
+    head, first, second = (line.split(",") for line in (tmp_path / "runs.csv").read_text().splitlines())
+    assert head[-3:] == ["lam", "radius", "tried"]
+    assert (first[-2:], second[-2:]) == (["0.5", ""], ["", "2.0"])
+
+
+def test_a_run_has_so_many_fields_of_its_own_and_no_more():
+    trace = Trace({"label": "a"})
+    trace.append({"iteration": 0} | {f"own_{k}": 1.0 for k in range(100)})
+    assert len(trace.fields) - len(solvers.FIELDS) == MAX_OWN_FIELDS

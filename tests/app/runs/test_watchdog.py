@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from solverscope import solvers
-from solverscope.app.sweep import watchdog
-from solverscope.app.sweep.watchdog import Heartbeat
+from solverscope.app.runs import watchdog
+from solverscope.app.runs.watchdog import Heartbeat
 from tests.solvers.helpers import binary
 
 

@@ -1,9 +1,10 @@
-"""A watchdog over a run in a thread, which abandons it if it ignores its limit and Stop."""
+"""A watchdog over a run in a thread, which abandons it if it ignores its limit or Stop."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import linecache
 import os
 import signal
 import sys
@@ -13,13 +14,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from solverscope.solvers import Interrupted, Run, Trace
+from solverscope.solvers import Run, Trace
+from solverscope.solvers.compute.threads import is_compiling, user_places
 
 #: Seconds without a heartbeat, after its limit and after Stop, until a run is given up: it neither yields nor
 #: calls ``problem.pulse()``.
 AFTER_LIMIT, AFTER_STOP = 10.0, 2.0
 #: Seconds between two looks.
 WATCHDOG_SECONDS = 0.1
+#: Statuses in which a limit counts.
+WATCHED = ("compiling", "running")
 #: Share of its wall time that a thread uses at least if it computes.
 AWAKE = 0.01
 
@@ -31,27 +35,41 @@ class Heartbeat(NamedTuple):
     stopping: bool
 
 
-def execute(run: Run, heartbeat: Callable[[], Heartbeat]) -> Trace:
-    """Execute a run and return its trace; if the run was abandoned, its message says so.
+def execute(
+    run: Run,
+    heartbeat: Callable[[], Heartbeat],
+    *,
+    advance: Callable[[], object] | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Trace:
+    """Execute a run in a thread and return its trace; if the run was abandoned, its message says so.
 
-    A thread cannot be killed. An exception is raised in that of an abandoned run, which ends loops in Python
-    but no others. Its forks are killed.
+    ``advance()`` executes it there, by default without more; what it raises is raised here. ``say`` receives
+    the stack of an abandoned run, line by line. Forks of an abandoned run are killed.
     """
     _end_forks_with_their_thread()
-    thread = _Computing(run)
+    thread = _Computing(run, advance or run.execute)
     thread.start()
     seen, cpu, stopped = 0.0, 0.0, None
-    while thread.is_alive():
-        thread.join(WATCHDOG_SECONDS)
-        now, beat, used = time.monotonic(), heartbeat(), thread.cpu_seconds()
-        if beat.last > seen:
-            seen, cpu = beat.last, used
-        if beat.stopping:
-            stopped = stopped or now
-        if stopped is not None and now - stopped > AFTER_STOP and now - seen > AFTER_STOP:
-            return _given_up(run, thread, "stopped", "Stop")
-        if run.trace.status == "running" and _is_overdue(run, now - seen, used - cpu):
-            return _given_up(run, thread, "failed", f"its limit of {run.stopping.max_seconds:g} CPU seconds")
+    try:
+        while not thread.over.wait(WATCHDOG_SECONDS):
+            now, beat, used = time.monotonic(), heartbeat(), thread.cpu_seconds()
+            if is_compiling(run.stack):
+                seen, cpu = now, used
+            elif beat.last > seen:
+                seen, cpu = beat.last, used
+            if beat.stopping:
+                stopped = stopped or now
+            if stopped is not None and now - max(stopped, beat.last) > AFTER_STOP:
+                return _given_up(run, thread, "stopped", "Stop", say)
+            if run.trace.status in WATCHED and _is_overdue(run, now - seen, used - cpu):
+                limit = f"its limit of {run.stopping.max_seconds:g} CPU seconds"
+                return _given_up(run, thread, "failed", limit, say)
+    except KeyboardInterrupt:
+        _given_up(run, thread, "stopped", "Stop", say)
+        raise
+    if thread.error is not None:
+        raise thread.error
     return run.trace
 
 
@@ -64,30 +82,35 @@ def _is_overdue(run: Run, silent: float, computed: float) -> bool:
     return computed > left or (silent > left and computed < AWAKE * silent)
 
 
-def _given_up(run: Run, thread: threading.Thread, status: str, what: str) -> Trace:
-    run.interrupt()
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupted))
-    thread.join(WATCHDOG_SECONDS)
-    said = (
-        f"{run.solver.id} did not answer {what}, and was given up: it should yield, or call problem.pulse()"
-    )
-    if run.trace.result:  # the exception has reached it
-        run.trace.result |= {"status": status, "message": said}
-    run.trace.finish(status, said)
+def _given_up(run: Run, thread: _Computing, status: str, what: str, say: Callable[[str], None]) -> Trace:
+    if not thread.over.is_set():
+        places = user_places(run.stack)
+        run.abandon(status, what)
+        thread.over.wait(WATCHDOG_SECONDS)
+        for place in places:
+            say(f"  {place}: {linecache.getline(place.file, place.line).strip()}")
     return run.trace
 
 
 class _Computing(threading.Thread):
     """The thread of a run, with CPU seconds that other threads may read."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, advance: Callable[[], object]) -> None:
         super().__init__(name=f"run of {run.label}", daemon=True)
-        self._execute, self._clock, self._used = run.execute, None, 0.0
+        self._advance, self._clock, self._used = advance, None, 0.0
+        self.error: BaseException | None = None
+        #: An interrupted ``join`` takes a thread that is alive for one that has ended (Python 3.11).
+        self.over = threading.Event()
 
     def run(self) -> None:
         if hasattr(time, "pthread_getcpuclockid"):
             self._clock = time.pthread_getcpuclockid(threading.get_ident())
-        self._execute()
+        try:
+            self._advance()
+        except BaseException as error:  # raised again by the thread that waits
+            self.error = error
+        finally:
+            self.over.set()
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds so far; return 0 if they cannot be read."""

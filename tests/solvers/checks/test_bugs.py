@@ -1,0 +1,57 @@
+"""Thirty seeded bugs are found, and the plug-ins without them are left in peace."""
+
+from __future__ import annotations
+
+import pytest
+
+from solverscope import solvers
+from solverscope.app.plugins import load_file
+from tests.solvers.checks.bugs import BUGS, SOUND, STUDENTS
+
+pytestmark = pytest.mark.usefixtures("registries")
+#: Bugs that are sought in the quick tests, one of each plug-in.
+QUICK = {
+    "wrong sign in one coordinate of the gradient",
+    "residual in single precision, which drifts",
+    "shrinking with the wrong M̂",
+    "w0 changed in place",
+    "Wolfe with c2 < c1",
+}
+#: What is not found as what it is: the loop that w makes endless is.
+NOT_NAMED = {"w changed in place by each trial"}
+
+
+def cases():
+    for bug in BUGS:
+        marks = [] if bug.title in QUICK else [pytest.mark.slow]
+        yield pytest.param(bug, id=f"{bug.student}: {bug.title}", marks=marks)
+
+
+def checked(path, id, most):
+    load_file(path)
+    solver = solvers.make_solver(id)
+    return solvers.check_solver(solver, cases=solvers.cases_for(solver)[:most])
+
+
+@pytest.mark.parametrize("bug", [*cases()])
+def test_a_bug_is_found_by_a_sentence_about_what_is_wrong(bug, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(bug.text(), encoding="utf-8")
+    report = checked(path, SOUND[bug.student], 1)
+    assert report.findings
+    named = {finding.quantity for finding in report.findings} & bug.quantities
+    assert bool(named) == (bug.title not in NOT_NAMED)
+    assert len(NOT_NAMED) <= 2
+
+
+@pytest.mark.quick("sgd", "lbfgs")
+@pytest.mark.parametrize("name", SOUND)
+def test_a_plug_in_without_a_bug_is_left_in_peace(name):
+    report = checked(STUDENTS / f"{name}.py", SOUND[name], 1 if name in ("sgd", "lbfgs") else 2)
+    assert report.findings == []
+    assert len(report.passed) > 30
+
+
+def test_thirty_bugs_are_in_five_plug_ins():
+    assert len(BUGS) == len({bug.text() for bug in BUGS}) == 30
+    assert {bug.student for bug in BUGS} == set(SOUND)

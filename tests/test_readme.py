@@ -142,12 +142,21 @@ def cells(tmp_path, monkeypatch):
 
 
 def test_the_cell_of_estimators_draws_both_fits(cells):
-    found = cells("GridSearchCV")
+    found = cells("SparseLogistic")
     labels = [trace.info.label for trace in found["scope"].traces]
     assert labels == [found["model"].solver, found["other"].solver] == ["prox-qn", "owl-qn"]
     assert found["model"].trace_.status == found["other"].trace_.status == "converged"
     objectives = [trace.objective[-1] for trace in found["scope"].traces]
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
+    assert found["search"].best_score_ > 0.95
+
+
+def test_the_cell_of_a_search_of_scikit_learn_s_draws_its_fits(cells):
+    found = cells("scope.watch")
+    labels = [trace.info.label for trace in found["scope"].traces]
+    assert len(labels) == 3 * 3 + 1
+    assert labels[0] == "LogisticRegression(C=0.1), split 1 of 3"
+    assert all(trace.objective[-1] < trace.objective[0] for trace in found["scope"].traces)
     assert found["search"].best_score_ > 0.95
 
 

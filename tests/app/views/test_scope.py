@@ -8,13 +8,16 @@ import numpy as np
 import panel as pn
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 
 from solverscope import datasets, solvers
 from solverscope.app import notebook, views
 from solverscope.app.notebook import Scope, solverscope_run
 from solverscope.app.ui.colours import COLORS
 from solverscope.app.views.base.cursor import Cursor
-from solverscope.app.views.scope import DRAW_SPACING
+from solverscope.app.views.scope import DRAW_SPACING, MOST_TRACES
 from solverscope.solvers.estimators import SparseLogistic
 
 
@@ -108,3 +111,28 @@ def test_scope_draws_what_a_loop_without_a_problem_tells():
     objective, nonzeros, own = scope.views
     assert (objective.visible, nonzeros.visible) == (False, False)
     assert (own.field, drawn(own)["mine"]) == ("trust_radius", 4)
+
+
+def test_a_scope_watches_estimators_of_scikit_learn_s_and_ours(cancer):
+    scope = Scope([views.Convergence(measure="objective")])
+    model = scope.watch(LogisticRegression(C=0.1)).fit(*cancer)
+    (trace,) = scope.traces
+    assert drawn(scope.views[0]) == {"LogisticRegression(C=0.1)": len(trace)}
+    assert len(trace) == model.n_iter_[0] + 1
+    search = scope.watch(GridSearchCV(SparseLogistic(), {"lam_ratio": [0.3, 0.1]}, cv=2))
+    search.fit(*cancer)
+    assert len(scope.traces) == 1 + 5
+
+
+def test_an_estimator_without_callbacks_is_refused():
+    with pytest.raises(
+        TypeError, match="KNeighborsClassifier takes no callbacks: scikit-learn's LogisticReg"
+    ):
+        Scope().watch(KNeighborsClassifier())
+
+
+def test_a_scope_draws_the_newest_runs():
+    scope = Scope([views.Convergence(measure="objective")])
+    for k in range(MOST_TRACES + 2):
+        scope(solvers.Trace.from_records([{"iteration": 0, "objective": 1.0}], label=str(k)))
+    assert [trace.info.label for trace in scope.traces] == [str(k) for k in range(2, MOST_TRACES + 2)]

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Lasso, lasso_path
+from threadpoolctl import threadpool_limits
 
 from solverscope import datasets, solvers
 from solverscope.solvers.compute.blas import one_blas_thread
@@ -76,7 +77,7 @@ def objective(X: Any, y: np.ndarray, alpha: float, w: np.ndarray) -> float:
 
 
 def timed(fit: Callable[..., np.ndarray], *given: Any, **how: Any) -> tuple[float, np.ndarray]:
-    with one_blas_thread():
+    with threadpool_limits(limits=1), one_blas_thread():  # OpenMP's too
         began = time.process_time()
         w = fit(*given, **how)
         return time.process_time() - began, w

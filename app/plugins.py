@@ -12,9 +12,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
+from importlib.util import decode_source
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
+
+from solverscope.solvers.compute.user_code import UserCode
 
 #: Entry points of this group name modules that register something when they are imported.
 ENTRY_POINT_GROUP = "solverscope.plugins"
@@ -87,10 +90,29 @@ class Uncached(SourceFileLoader):
     """Compiles a file whenever it is loaded.
 
     Python's bytecode goes by size and time in seconds: it would be that of before an edit of a letter.
+
+    Attributes
+    ----------
+    code : UserCode
+        What was compiled; the file may have changed since.
+    stamp : tuple
+        The file's time and size before it was read.
     """
 
     def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
+        self.stamp = file_stamp(self.path)
+        data = self.get_data(self.path)
+        self.code = UserCode(self.path, decode_source(data), hashlib.sha256(data).hexdigest()[:8])
+        return self.source_to_code(data, self.path)
+
+
+def file_stamp(path: str) -> tuple[int, int] | None:
+    """Return what changes when a file is saved; None while there is none, as when it is replaced."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
 
 
 def load_file(path: Path, namespace: str = "") -> None:
@@ -106,6 +128,12 @@ def load_file(path: Path, namespace: str = "") -> None:
         return
     if not path.is_file() or path.suffix != ".py":
         raise PluginError(f"there is no plugin {path}: name a Python file that ends in .py")
+    _execute(path, name, namespace)
+
+
+def _execute(path: Path, name: str, namespace: str) -> None:
+    """Run a file as the module of this name; if it fails, the module of before stays."""
+    before = sys.modules.get(name)
     spec = importlib.util.spec_from_file_location(name, path, loader=Uncached(name, str(path)))
     spec.loader_state = namespace
     module = importlib.util.module_from_spec(spec)
@@ -114,8 +142,72 @@ def load_file(path: Path, namespace: str = "") -> None:
         with _registering_as(namespace):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        del sys.modules[name]
+        sys.modules.pop(name)
+        if before is not None:
+            sys.modules[name] = before
         raise PluginError(f"{path.name}{_line(error, path)}: {_described(error)}") from error
+
+
+class PluginReload(NamedTuple):
+    """A file that was saved after it was loaded: its path and the digest of its code.
+
+    ``wrong`` says why it cannot be loaded; it is empty if the code is used now. ``ids`` are those that the
+    file registers, or has registered before.
+    """
+
+    file: str
+    digest: str
+    wrong: str
+    ids: frozenset[str] = frozenset()
+
+
+#: All of this process, in their order.
+RELOADS: list[PluginReload] = []
+
+
+def reload_saved() -> None:
+    """Load files again that were saved since, and append to :data:`RELOADS`. If one fails, the old code and
+    what it registered stay."""
+    for module in _modules():
+        loader = module.__loader__
+        stamp = file_stamp(loader.path)
+        if stamp is None or stamp == loader.stamp:
+            continue
+        loader.stamp = stamp
+        try:
+            digest = hashlib.sha256(loader.get_data(loader.path)).hexdigest()[:8]
+        except OSError:
+            continue
+        if digest != loader.code.digest:
+            RELOADS.append(_reload(module, digest))
+
+
+def _reload(module: Any, digest: str) -> PluginReload:
+    from solverscope import datasets, solvers
+
+    name, file, namespace = module.__name__, module.__file__, module.__spec__.loader_state
+    tables = (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES, solvers.RULES, datasets.DATASETS)
+    before = [dict(table) for table in tables]
+    own = [{id for id, thing in table.items() if _module_of(thing) == name} for table in tables]
+    try:
+        _execute(Path(file), name, namespace)
+    except PluginError as error:
+        for table, entries in zip(tables, before, strict=True):
+            table.clear()
+            table.update(entries)
+        return PluginReload(file, digest, str(error))
+    ids = set[str]().union(*own)
+    for table, entries, olds in zip(tables, before, own, strict=True):
+        for id in olds:
+            if table.get(id) is entries[id]:  # the file does not register it any more
+                del table[id]
+        ids |= {id for id, thing in table.items() if _module_of(thing) == name}
+    return PluginReload(file, digest, "", frozenset(ids))
+
+
+def _module_of(thing: Any) -> str:
+    """Return the module of a registered class, or of a data set's loader."""
+    return getattr(thing if isinstance(thing, type) else getattr(thing, "loader", None), "__module__", "")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from solverscope import solvers
-from solverscope.solvers.doctor.experiment import Trial, judge, trial_of
+from solverscope.solvers.doctor.experiment import TrialLimits, judge, trial_of
 
 from ..runs.second_run import recorded, second_run
 from ..settings.experiment import Experiment
@@ -58,7 +58,7 @@ def _problem(experiment: Experiment, progress: ProgressBar) -> solvers.Problem:
 
 def _proved(
     finding: solvers.Finding,
-    trial: Trial,
+    trial: TrialLimits,
     trace: solvers.Trace,
     problem: solvers.Problem,
     first: Experiment,

@@ -120,6 +120,8 @@ def note(run: DisplayedRun) -> str:
         params = asdict(run.solver) if isinstance(run, LiveRun) else info.params
         given = wording.of_params(info.solver, typed_or_all(info.solver, params))
         said += [f"{title} {value}" for title, value in given.items()]
+    if info.code and (run.ghost or run.outdated):
+        said.append(f"code {info.code}")
     return ", ".join(said)
 
 

@@ -29,6 +29,7 @@ from solverscope.app.page.sidebar.breaks import Breaks
 from solverscope.app.page.sidebar.fields import FieldForm
 from solverscope.app.page.sidebar.optimum import Optimum
 from solverscope.app.page.sidebar.own_loops import OwnLoops
+from solverscope.app.page.sidebar.plugin_notices import PluginNotices
 from solverscope.app.page.sidebar.problem_panel import ProblemPanel
 from solverscope.app.page.sidebar.run_controls import RunControls
 from solverscope.app.page.sidebar.solver_panel import SolverPanel
@@ -125,7 +126,7 @@ class Page:
             lambda: dict.fromkeys((*session.views, *self.tabs.values())),
         )
         self.session_restore = SessionRestore(self)
-        session.watchers.append(self.session_restore)
+        session.watchers += [self.session_restore, PluginNotices(self)]
         self.pending = ui.html(margin=(0, 10))
         self.help = HelpDialog(self.explain)
         self._show(setting)

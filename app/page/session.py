@@ -110,6 +110,7 @@ class Session:
             self.remove(run)
         taken = {run.style for run in self.runs} | set(styles)
         for run in [run for run in self.runs if run in old and not run.ghost]:
+            run.stop()
             run.fade(taken)
             taken.add(run.style)
         self.cursor.reset()

@@ -18,7 +18,7 @@ MAX_UNPACKED_BYTES = 1 << 28
 #: Bytes and arrays of a run's observations that are kept, at most.
 MAX_OBSERVATION_BYTES, MAX_OBSERVATION_ARRAYS = 8 << 20, 20_000
 #: What stands before the names of a run's own fields.
-OWN = "own."
+OWN_PREFIX = "own."
 #: Level of zlib: half the size in a few milliseconds a megabyte, without Python's lock.
 COMPRESSION_LEVEL = 1
 
@@ -52,7 +52,7 @@ def unpack(block: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def pack_rows(rows: Mapping[str, np.ndarray]) -> bytes:
     """Return columns of a trace as bytes: numbers as they are, words as JSON."""
     numbers = {name: rows[name] for name, field in FIELDS.items() if field.numeric}
-    numbers |= {f"{OWN}{name}": column for name, column in rows.items() if name not in FIELDS}
+    numbers |= {f"{OWN_PREFIX}{name}": column for name, column in rows.items() if name not in FIELDS}
     words = {
         name: [[k, value] for k, value in enumerate(rows[name].tolist()) if value]
         for name, field in FIELDS.items()
@@ -76,8 +76,8 @@ def unpack_rows(blocks: Sequence[bytes]) -> dict[str, Sequence[Any]]:
         elif all(name in header["words"] for _, header in parts):
             columns[name] = [word for part in parts for word in _words(name, *part)]
     counts = [len(arrays["iteration"]) for arrays, _ in parts]
-    for own in dict.fromkeys(name for arrays, _ in parts for name in arrays if name.startswith(OWN)):
-        if is_own_name(name := own.removeprefix(OWN)):
+    for own in dict.fromkeys(name for arrays, _ in parts for name in arrays if name.startswith(OWN_PREFIX)):
+        if is_own_name(name := own.removeprefix(OWN_PREFIX)):
             blanks = [np.full(n, np.nan) for n in counts]
             found = [arrays.get(own, blank) for (arrays, _), blank in zip(parts, blanks, strict=True)]
             columns[name] = np.concatenate(found)

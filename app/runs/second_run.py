@@ -8,7 +8,7 @@ from solverscope import datasets, solvers
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Entrant, RunLimits
 from solverscope.app.settings.reproduction import experiments
-from solverscope.solvers.doctor.experiment import Trial
+from solverscope.solvers.doctor.experiment import TrialLimits
 
 
 def recorded(trace: solvers.Trace) -> Experiment:
@@ -23,7 +23,7 @@ def recorded(trace: solvers.Trace) -> Experiment:
     return found[0]
 
 
-def second_run(first: Experiment, finding: solvers.Finding, trial: Trial) -> Experiment:
+def second_run(first: Experiment, finding: solvers.Finding, trial: TrialLimits) -> Experiment:
     """Return the experiment of a finding on a run: the first with the change, within the limits of the trial.
 
     Raises ValueError, one sentence, if the data cannot be changed so.

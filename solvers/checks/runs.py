@@ -25,7 +25,7 @@ AT_REST_SHARE = 0.05
 #: Iterates of runs that are compared bit for bit, and of those on degenerate data.
 COMPARED_ITERATES, DEGENERATE_ITERATES = 4, 30
 #: CPU seconds between two signs of life that are too many; the contract says 0.05.
-LONGEST_SILENCE = 0.2
+MOST_SILENCE = 0.2
 #: Entries of the large problem on which signs of life are counted.
 LARGE_SAMPLES, LARGE_FEATURES, LARGE_SECONDS = 20_000, 40, 1.5
 #: Change of f, relative to its decrease, when samples or features change their order or unit.
@@ -281,7 +281,7 @@ def long_loops_call_pulse(bench: Bench) -> Iterator[Fault]:
     large = bench.on(replace(case, X=X, y=case.y[many], lam=lam, lam_ratio=None))
     for _ in range(2):  # what compiles first, or another process, does not count
         run = large.observe(max_iter=1, seconds=LARGE_SECONDS)
-        if run.silence <= LONGEST_SILENCE:
+        if run.silence <= MOST_SILENCE:
             return
     yield Fault(
         f"on {LARGE_SAMPLES:,} samples no pulse comes for {run.silence:.2g} CPU seconds: "

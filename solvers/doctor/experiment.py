@@ -59,7 +59,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialLimits:
     """What the second run of an experiment has to reach, fixed when it starts: the first may still work.
 
     Attributes
@@ -80,7 +80,7 @@ class Trial:
     violation: float | None = None
 
 
-def trial_of(finding: Finding, first: Trace, problem: Problem) -> Trial:
+def trial_of(finding: Finding, first: Trace, problem: Problem) -> TrialLimits:
     """Return what the experiment of a finding has to reach.
 
     Raises ValueError, one sentence, if the finding has no experiment, or the first run has no violation to
@@ -105,14 +105,14 @@ def trial_of(finding: Finding, first: Trace, problem: Problem) -> Trial:
         if violation is None or not problem.smooth:
             raise ValueError(f"{first.info.label} has no violation to compare another problem with")
         tol = _short(violation / (problem.violation_at_zero() or 1.0))
-        return Trial(Stopping(tol=tol, **most), before, violation=tol)
+        return TrialLimits(Stopping(tol=tol, **most), before, violation=tol)
     if remedy.tol is not None:
-        return Trial(Stopping(tol=remedy.tol, **most), before, objective=target)
+        return TrialLimits(Stopping(tol=remedy.tol, **most), before, objective=target)
     breaks = (Condition.parse(f"objective <= {target!r}"),)
-    return Trial(Stopping(breaks=breaks, **most), before, objective=target)
+    return TrialLimits(Stopping(breaks=breaks, **most), before, objective=target)
 
 
-def judge(finding: Finding, trial: Trial, first: Trace, second: Trace) -> Outcome:
+def judge(finding: Finding, trial: TrialLimits, first: Trace, second: Trace) -> Outcome:
     """Return what the second run says of a finding on the first."""
     remedy, before = finding.remedy, trial.before
     assert remedy is not None  # it has a trial

@@ -85,10 +85,6 @@ class Problem(Objective):
         λ, and the smallest λ whose solution is zero, where penalised.
     smooth : bool
         Whether the loss has a gradient.
-    uniform : bool
-        Whether all weights have the same strength λ.
-    start, names, factors, design
-        As given.
     passes : float
         Passes over X so far.
 
@@ -254,8 +250,7 @@ class Problem(Objective):
     def csr(self) -> CSR:
         """Return the arrays ``indptr``, ``indices`` and ``data`` of :attr:`X`, for compiled loops over rows.
 
-        They are made at the first call, which counts as set-up. Call :meth:`count_entries` for what a loop
-        has read.
+        The first call makes them, as set-up. Call :meth:`count_entries` for what a loop has read.
         """
         return self.design.csr()
 
@@ -291,10 +286,8 @@ class Problem(Objective):
         """Return the line of type "problem" that ``--json`` prints and traces carry. It has those
         parameters of loss and penalty that differ from the defaults, and ``weighted`` if samples have
         weights."""
-        params = {
-            "loss_params": chosen_parameters(self.loss.declared),
-            "penalty_params": chosen_parameters(self.penalty),
-        }
+        chosen = [chosen_parameters(thing) for thing in (self.loss.declared, self.penalty)]
+        params = dict(zip(("loss_params", "penalty_params"), chosen, strict=True))
         return {
             "type": "problem",
             "version": 1,

@@ -49,9 +49,9 @@ COMPARISONS = {
 class Condition:
     """A condition over the record of an iterate, made by :meth:`parse` from a text.
 
-    The text has names of fields, ``own.FIELD`` of a solver's own, ``prev.FIELD`` and ``prev.own.FIELD`` of
-    the iterate before, numbers, + - * /, comparisons, and, or, not, and ``"word" in events``. A comparison
-    with a value that is not known, or with 1/0, is false.
+    The text has names of fields, numbers, + - * /, comparisons, and, or, not, and ``"word" in events``.
+    Fields that a solver adds are ``own.FIELD``, those of the iterate before ``prev.FIELD`` and
+    ``prev.own.FIELD``. A comparison with a value that is not known, or with 1/0, is false.
 
     Examples
     --------

@@ -15,6 +15,7 @@ import numpy as np
 from ..compatibility import refusal
 from ..compute.blas import one_blas_thread
 from ..compute.threads import CodePlace, raise_in, stack
+from ..compute.user_code import user_code
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
 from ..probes.probe import Probe, ProbeStore
@@ -131,6 +132,7 @@ class Run:
         self.gate, self._ready = gate, ready
         self.w0, self.origin, self.replayed = w0, origin, -1
         stopping = stopping or Stopping()
+        code = user_code(type(solver))
         self.trace = Trace(
             RunInfo(
                 label=self.label,
@@ -140,6 +142,7 @@ class Run:
                 f_star=stopping.f_star,
                 origin=None if origin is None else origin.describe(),
                 warm=w0 is not None,
+                code="" if code is None else code.digest,
             )
         )
         self.trace.names, self.trace.problem = problem.names, self.here

@@ -11,7 +11,7 @@ from ..methods.iterate import FIELDS
 from ..methods.iterate_record import MAX_OWN_FIELDS
 
 
-class Columns:
+class RecordColumns:
     """One generation of columns; rows below ``n`` never change, so readers need no lock."""
 
     def __init__(self, room: int, own: Iterable[str] = ()) -> None:
@@ -39,7 +39,7 @@ class Columns:
             column[self.n] = record.get(name, np.nan)
         self.n += 1  # last: a reader never sees half a row
 
-    def thinned(self, cadence: int, capacity: int) -> Columns:
+    def thinned(self, cadence: int, capacity: int) -> RecordColumns:
         """Keep the first row, those whose iteration is a multiple of ``cadence``, and those with events.
 
         If events alone would fill a quarter of the ``capacity``, evenly fewer of them are kept.
@@ -50,7 +50,7 @@ class Columns:
         events = np.fromiter((len(e) > 0 for e in self.data["events"][:n]), bool, n)
         others = np.flatnonzero(events & ~keep)
         keep[others[:: -(-others.size // (capacity // 4)) or 1]] = True
-        new = Columns(max(capacity, 16), self.own)
+        new = RecordColumns(max(capacity, 16), self.own)
         rows = np.flatnonzero(keep)
         for name, column in self.data.items():
             new.data[name][: len(rows)] = column[rows]

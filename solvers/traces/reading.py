@@ -37,7 +37,7 @@ MAX_TRACE_BYTES = 1 << 30
 #: Status of a run whose file has no result.
 CUT_SHORT = "interrupted"
 #: Fields of a line of type "run", and of a line of type "iterate".
-RUN_KINDS = {name: INFO_KINDS[name] for name in ("label", "solver", "params", "from", "lams")}
+RUN_KINDS = {name: INFO_KINDS[name] for name in ("label", "solver", "params", "from", "lams", "code")}
 ITERATE_KINDS = {
     name: {int: COUNT, float: NUMBER, str: TEXT, tuple: WORDS}[f.type] for name, f in FIELDS.items()
 }

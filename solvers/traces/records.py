@@ -176,5 +176,5 @@ INFO_KINDS = {
     ),
     "problem": record_of(PROBLEM_KINDS),
     "reference": _or_null(record_of(REFERENCE_KINDS)),
-    **{"f_star": NUMBER_OR_NULL, "warm": FLAG},
+    **{"f_star": NUMBER_OR_NULL, "warm": FLAG, "code": TEXT},
 }

@@ -35,6 +35,8 @@ class RunInfo:
         A record of each change of λ during the run.
     warm : bool
         Whether the run did not start at its problem's starting point.
+    code : str
+        A digest of the plug-in that the solver comes from.
     """
 
     label: str = "run"
@@ -46,6 +48,7 @@ class RunInfo:
     origin: Mapping[str, Any] | None = None
     lams: tuple[Mapping[str, Any], ...] = ()
     warm: bool = False
+    code: str = ""
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:

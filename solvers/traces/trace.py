@@ -21,7 +21,7 @@ from ..methods.iterate_record import Field, own_field
 from ..probes.probe import ProbeStore
 from ..problems.problem import Problem
 from ..problems.weight_names import Names
-from .columns import Columns
+from .columns import RecordColumns
 from .records import for_spreadsheet, printable
 from .run_info import RunInfo
 
@@ -92,7 +92,7 @@ class Trace:
         self.cadence = 1
         self._lock = threading.Lock()
         self._generation = 0
-        self._columns = Columns(64)
+        self._columns = RecordColumns(64)
         self._pending: dict[str, Any] | None = None
 
     def __len__(self) -> int:
@@ -175,7 +175,7 @@ class Trace:
         """Drop all rows, result and message, before the run begins or is written again."""
         with self._lock:
             self._generation += 1
-            self._columns, self._pending, self.cadence = Columns(64), None, 1
+            self._columns, self._pending, self.cadence = RecordColumns(64), None, 1
             self.result, self.message = {}, ""
 
     def finish(self, status: str, message: str = "") -> None:
@@ -271,7 +271,7 @@ class Trace:
         if any(len(column) != n for column in columns.values()):
             raise ValueError("columns of a trace are equally long, and tell the iterations")
         own = [name for name in columns if name not in FIELDS]
-        rows = Columns(max(n, 16), own)
+        rows = RecordColumns(max(n, 16), own)
         for name in own:
             rows.data[name][:n] = columns[name]
         for name, field in FIELDS.items():
@@ -471,7 +471,7 @@ def run_line(trace: Trace) -> dict[str, Any]:
     """Return the line that opens a run. A branch has its origin in ``from``. If λ was changed during the run,
     ``lams`` has each λ with its first iteration."""
     record = trace.info.record()
-    said = ("label", "solver", "params", "from", "lams")
+    said = ("label", "solver", "params", "from", "lams", "code")
     return {"type": "run", **{name: record[name] for name in said if name in record}}
 
 

@@ -11,6 +11,7 @@ import pytest
 from solverscope import datasets, solvers
 from solverscope.app import plugins
 from solverscope.app.plugins import PluginError, load_all, load_file
+from solverscope.solvers.compute.user_code import user_code
 
 pytestmark = pytest.mark.usefixtures("registries")
 
@@ -262,3 +263,43 @@ def test_an_edit_of_one_letter_within_a_second_counts(tmp_path, monkeypatch):
             del sys.modules[name]
         load_file(file)
         assert solvers.make_solver("steps").step == float(step)
+
+
+@pytest.fixture
+def reloads(monkeypatch):
+    monkeypatch.setattr(plugins, "RELOADS", [])
+    return plugins.RELOADS
+
+
+def save(path, text):
+    """Write a file whose time differs from before, however coarse the clock of the disk is."""
+    before = path.stat().st_mtime_ns
+    path.write_text(text)
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+
+
+def test_a_saved_file_is_loaded_again_and_a_broken_one_leaves_the_old_code(tmp_path, reloads):
+    path = write(tmp_path, SOLVER + DATA)
+    load_file(path)
+    old = solvers.SOLVERS["steps"]
+    plugins.reload_saved()
+    save(path, SOLVER + DATA)
+    plugins.reload_saved()
+    assert reloads == [], "nothing has changed"
+    save(path, SOLVER.replace('"steps", "Steps"', '"steps", "Strides"'))
+    plugins.reload_saved()
+    assert solvers.SOLVERS["steps"].name == "Strides"
+    assert "blobs" not in datasets.DATASETS, "the file does not register it any more"
+    assert (reloads[-1].ids, reloads[-1].wrong) == ({"steps", "blobs"}, "")
+    new = solvers.SOLVERS["steps"]
+    save(path, SOLVER.replace('"steps"', '"others"') + "\n1 / 0\n")
+    plugins.reload_saved()
+    plugins.reload_saved()
+    assert solvers.SOLVERS["steps"] is new
+    assert "others" not in solvers.SOLVERS
+    assert re.fullmatch(r"mine\.py, line \d+: ZeroDivisionError: division by zero", reloads[-1].wrong)
+    assert len(reloads) == 2, "it is said once"
+    codes = [user_code(cls) for cls in (old, new)]
+    assert ["Strides" in code.text for code in codes] == [False, True]
+    assert codes[1].digest == reloads[0].digest != codes[0].digest
+    assert user_code(solvers.SOLVERS["prox-gd"]) is None

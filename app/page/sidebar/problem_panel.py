@@ -180,6 +180,11 @@ class ProblemPanel:
             self._on_change()
             session.tick()
 
+    def reload(self) -> None:
+        """Make the problem again, of code that has changed; runs stay."""
+        self._set(self.setting)
+        self._on_change()
+
     def _set(self, setting: Recipe) -> None:
         if self._loading is not None:
             self._loading.stop()

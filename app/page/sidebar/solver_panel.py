@@ -73,6 +73,18 @@ class SolverPanel(Component):
         if self._offered() != self._drawn:  # another λ, say, changes nothing
             self._draw()
 
+    def refresh(self) -> None:
+        """Show the solvers that are registered now; settings that one no longer has are dropped."""
+        self._list = [entry for entry in self._list if entry.id in SOLVERS]
+        for entry in self._list:
+            declared = {parameter.name for parameter in parameters(SOLVERS[entry.id])}
+            kept = {name: value for name, value in entry.entered.values.items() if name in declared}
+            entry.entered = Entered(kept)
+        listed = {entry.id for entry in self._list}
+        self._list += [Entry(id, id) for id in SOLVERS if id not in listed]
+        self._draw()
+        self._on_change()
+
     def _offered(self) -> list[tuple[bool, str | None]]:
         """Return the state of each entry that depends on the problem: whether it is chosen, and why it cannot
         be."""

@@ -16,7 +16,7 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Recipe
 from solverscope.app.views import WhySlow
 from solverscope.solvers import Finding, Problem, Trace
-from solverscope.solvers.doctor.experiment import Trial, judge, trial_of
+from solverscope.solvers.doctor.experiment import TrialLimits, judge, trial_of
 
 #: What the text on an experiment begins with.
 CONFIRMED, NOT_CONFIRMED = "Confirmed: ", "Not confirmed: "
@@ -28,7 +28,7 @@ class StartedExperiment:
 
     first: Trace
     finding: Finding
-    trial: Trial
+    trial: TrialLimits
     second: LiveRun
 
     def result(self) -> str:

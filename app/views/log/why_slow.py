@@ -22,8 +22,8 @@ class WhySlow(View):
     """Findings on the run under the cursor, the costliest first.
 
     They are computed off the page's thread when the run has ended, and while it works whenever it has twice
-    as many iterates. ``problem_of`` returns the problem of a run, ``try_out`` starts the experiment of a
-    finding, if given, and ``results`` are texts on experiments by the ids of their findings.
+    as many iterates. ``problem_of`` returns the problem of a run, ``try_out``, if given, starts the
+    experiment of a finding. ``results`` are texts on experiments by the ids of their findings.
     """
 
     id = "why-slow"
@@ -39,8 +39,8 @@ class WhySlow(View):
         self._asked = 0
         self._said = ""
         self._text = ui.TextPane("", stylesheets=[ui.asset("html.css", "why_slow.css")], margin=0)
-        self._cards = ui.column(kind="body")
-        self._body.extend([self._text, self._cards])
+        self.cards = ui.column(kind="body")
+        self._body.extend([self._text, self.cards])
 
     def has_content(self) -> bool:
         return self.chosen is not None and len(self.chosen) > 0
@@ -84,8 +84,8 @@ class WhySlow(View):
         if self._text.object != head:
             self._text.object = head
         if self._drawn.changed("cards", self._examined, tuple(map(id, self.findings))):
-            self._cards.objects = [self._card(rank, one) for rank, one in enumerate(self.findings, 1)]
-        for card, finding in zip(self._cards.objects, self.findings, strict=True):
+            self.cards.objects = [self._card(rank, one) for rank, one in enumerate(self.findings, 1)]
+        for card, finding in zip(self.cards.objects, self.findings, strict=True):
             if card[1].object != (said := _result_line(self._result(finding))):
                 card[1].object = said
 

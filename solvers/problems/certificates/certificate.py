@@ -130,9 +130,9 @@ def _partial_terms(problem: Problem, Z: np.ndarray) -> np.ndarray:
 def shares(M: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the projection t of (1, ..., 1) onto {t: Mᵀt = 0, 0 <= t_i <= 1}.
 
-    The squared distance of sample i counts ``weights``_i times. With V, M with row i over this weight, it is
-    t_i = clip(1 - (V u)_i, 0, 1) for the u that maximizes the concave dual, found by a semismooth Newton
-    method. The gradient is Mᵀt; if it does not come down to rounding, return t = 0, which is in the set.
+    The squared distance of sample i counts ``weights``_i times. V is M with row i over this weight: then
+    t_i = clip(1 - (V u)_i, 0, 1). A semismooth Newton method finds the u that maximizes the concave dual. The
+    gradient is Mᵀt; if it does not come down to rounding, return t = 0, which is in the set.
     """
     rounding = 8.0 * np.finfo(float).eps * np.abs(M).sum(axis=0)
     s = np.ones(len(M)) if weights is None else weights

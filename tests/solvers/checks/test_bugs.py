@@ -17,6 +17,15 @@ QUICK = {
 }
 #: What is not found as what it is: the loop that w makes endless is.
 NOT_NAMED = {"w changed in place by each trial"}
+#: Plug-ins with one bug each that were written after the checks, with these unseen: ids, and what is wrong.
+UNSEEN = {
+    "armijo_wrong_sign": ("unseen-scaled", "step"),
+    "direction_as_step": ("unseen-lbfgs", "pair"),
+    "global_generator": ("unseen-random", "repetition"),
+    "last_coordinate": ("unseen-cyclic", "violation"),
+    "objective_of_y": ("unseen-fista", "objective"),
+    "start_ignored": ("unseen-ista", "w0"),
+}
 
 
 def cases():
@@ -40,6 +49,14 @@ def test_a_bug_is_found_by_a_sentence_about_what_is_wrong(bug, tmp_path):
     named = {finding.quantity for finding in report.findings} & bug.quantities
     assert bool(named) == (bug.title not in NOT_NAMED)
     assert len(NOT_NAMED) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_bug_by_somebody_who_had_not_seen_the_checks_is_found(name):
+    id, quantity = UNSEEN[name]
+    report = checked(STUDENTS.parent / "unseen" / f"{name}.py", id, 1)
+    assert quantity in {finding.quantity for finding in report.findings}
 
 
 @pytest.mark.quick("lbfgs")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
 from solverscope.solvers.doctor.diagnosis import DIAGNOSTIC_RULES
 from solverscope.solvers.doctor.evidence import Evidence
-from tests.diseases import DISEASES
+from tests.diseases import DISEASES, UNSEEN_DISEASES
 
 #: Diseases whose run takes less than half a second: these are sought in the quick suite, too.
 QUICK = (
@@ -83,3 +84,14 @@ def test_what_cannot_be_examined_is_refused_in_a_sentence():
     problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.01)
     with pytest.raises(ValueError, match="mine has no iterate yet: let it run for a moment"):
         solvers.why_slow(trace, problem)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("finding", "data", "problem", "solver", "params"), UNSEEN_DISEASES)
+def test_a_disease_by_somebody_who_had_not_seen_the_rules_is_named_first(
+    finding, data, problem, solver, params
+):
+    X, y = data(np.random.default_rng(20261130))
+    problem = solvers.make_problem(X, y, **problem)
+    trace = solvers.solve(problem, solver, tol=1e-6, max_iter=3000, max_seconds=20, **params)
+    assert solvers.why_slow(trace, problem)[0].id == finding

@@ -31,7 +31,7 @@ def found(page, view, wait_until, holds):
 
 
 def buttons(view):
-    return view._body.select(pmui.Button)
+    return view.cards.select(pmui.Button)
 
 
 def test_findings_stand_below_each_other_with_a_button_for_each_experiment(raced):

@@ -1,0 +1,87 @@
+"""Notices of plug-ins that were saved while the server runs: their new code is used from the next Run on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import panel as pn
+
+from solverscope.app import plugins
+from solverscope.app.page.protocols import WithSession
+from solverscope.app.page.sidebar.problem_panel import ProblemPanel
+from solverscope.app.page.sidebar.solver_panel import SolverPanel
+from solverscope.app.plugins import RELOADS, PluginReload
+from solverscope.app.runs import problem_cache
+from solverscope.app.runs.displayed_run import DisplayedRun
+
+#: Seconds between two looks at the files.
+LOOK_SECONDS = 1.0
+_due = 0.0
+
+
+def look(clock: Callable[[], float] = time.monotonic) -> None:
+    """Load saved plug-ins again, for all pages, at most once a second."""
+    global _due
+    if (now := clock()) >= _due:
+        _due = now + LOOK_SECONDS
+        plugins.reload_saved()
+
+
+class NoticePage(WithSession, Protocol):
+    """A page with panels, and with notices above them."""
+
+    problem: ProblemPanel
+    solvers: SolverPanel
+    notices: pn.Column
+
+
+class PluginNotices:
+    """A watcher of a page's session that applies new code of plug-ins to the page, and says so in a line."""
+
+    def __init__(self, page: NoticePage) -> None:
+        self._page = page
+        self._seen = len(RELOADS)
+        #: The notice of each file, which a later one replaces.
+        self._said: dict[str, Any] = {}
+
+    def update(self) -> None:
+        """Apply and report the files that have been saved."""
+        look()
+        new, self._seen = RELOADS[self._seen :], len(RELOADS)
+        for reload in new:
+            if not reload.wrong:
+                self._apply(reload)
+            self._say(reload)
+
+    def _apply(self, reload: PluginReload) -> None:
+        page = self._page
+        for run in page.session.runs:
+            if _ids(run) & reload.ids:
+                run.stays = run.outdated = True
+        recipe = page.problem.setting
+        if {recipe.data, recipe.loss, recipe.penalty} & reload.ids:
+            problem_cache.cache.clear()
+            page.problem.reload()
+        page.solvers.refresh()
+
+    def _say(self, reload: PluginReload) -> None:
+        name = Path(reload.file).name
+        text = f"{name} was saved: the next Run uses its new code ({reload.digest})."
+        if reload.wrong:
+            text = f"{reload.wrong}. The file was saved so, and its code of before stays in use."
+        notices = self._page.notices
+        if (before := self._said.get(reload.file)) in notices.objects:
+            notices.remove(before)
+        self._page.session.notify(text)
+        self._said[reload.file] = notices.objects[-1]
+
+
+def _ids(run: DisplayedRun) -> set[str | None]:
+    """Return the ids of the solver and the problem of a run."""
+    if run.trace is None or run.experiment is None:
+        return set()
+    problem = run.experiment.problem
+    return {run.trace.info.solver, problem.data, problem.loss, problem.penalty}

@@ -10,12 +10,10 @@ from types import ModuleType as _Module
 
 from .checks.bank import (
     CheckReport,
-    cases_for,
     check_dataset,
     check_loss,
     check_penalty,
     check_solver,
-    tests_of,
 )
 from .checks.case import CheckCase
 from .checks.finding import CheckFailure

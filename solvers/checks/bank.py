@@ -185,9 +185,18 @@ def check_solver(
 
 
 def check_loss(loss: Loss | type[Loss]) -> CheckReport:
-    """Check a loss on labels of each kind that it takes; it need not be registered.
+    """Check a loss on labels of each kind that it takes.
 
     Its values, derivatives, curvature and conjugate are compared with their definitions.
+
+    Parameters
+    ----------
+    loss : Loss or class
+        The loss, which need not be registered.
+
+    Returns
+    -------
+    CheckReport
     """
     made = loss() if isinstance(loss, type) else loss
     report, began = CheckReport(made.id), time.monotonic()
@@ -200,9 +209,16 @@ def check_loss(loss: Loss | type[Loss]) -> CheckReport:
 
 
 def check_penalty(penalty: Penalty | type[Penalty]) -> CheckReport:
-    """Check a penalty, which need not be registered.
+    """Check a penalty: value, slope, subgradient, prox and λ_max by their definitions.
 
-    Its value, slope, subgradient, prox and λ_max are compared with their definitions.
+    Parameters
+    ----------
+    penalty : Penalty or class
+        The penalty, which need not be registered.
+
+    Returns
+    -------
+    CheckReport
     """
     made = penalty() if isinstance(penalty, type) else penalty
     report, began = CheckReport(made.id), time.monotonic()
@@ -212,7 +228,17 @@ def check_penalty(penalty: Penalty | type[Penalty]) -> CheckReport:
 
 
 def check_dataset(data: Any) -> CheckReport:
-    """Check a data set, as ``datasets.load`` returns it: shapes, labels, and problems made of it."""
+    """Check a data set: shapes, labels, and problems made of it.
+
+    Parameters
+    ----------
+    data
+        The data set, as ``datasets.load`` returns it.
+
+    Returns
+    -------
+    CheckReport
+    """
     report, began = CheckReport(data.id), time.monotonic()
     _fill(report, data_checks, [data])
     report.seconds = time.monotonic() - began

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..declare import Trait
 from ..problems.certificates.optimality import NOISE, WRONG_SHARE
 from ..problems.point import Point, rounding_of_sums
 from .finding import Checks, Fault
@@ -27,6 +28,8 @@ def iterates_are_numbered(run: ObservedRun) -> Iterator[Fault]:
 
 @claims("w0", "iteration 0 is the starting point (solvers/README.md, Add a solver)")
 def first_iterate_is_the_start(run: ObservedRun) -> Iterator[Fault]:
+    if Trait.DUAL_COORDINATES in run.solver.needs:
+        return  # it starts from variables of the dual
     if run.iterates:
         start = run.problem.at().w if run.w0 is None else run.w0
         j = int(np.argmax(np.abs(run.iterates[0].w - start)))

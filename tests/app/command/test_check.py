@@ -10,6 +10,7 @@ import pytest
 
 from solverscope import solvers
 from solverscope.app.settings.experiment import Experiment
+from solverscope.solvers.checks.bank import cases_for
 from tests.solvers.checks.bugs import BUGS, STUDENTS
 
 pytestmark = pytest.mark.usefixtures("registries")
@@ -30,7 +31,7 @@ def one_case(monkeypatch):
     whole = solvers.check_solver
 
     def check(solver, **how):
-        return whole(solver, cases=solvers.cases_for(solver)[:1], **how)
+        return whole(solver, cases=cases_for(solver)[:1], **how)
 
     monkeypatch.setattr(solvers, "check_solver", check)
 

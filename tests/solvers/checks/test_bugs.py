@@ -6,6 +6,7 @@ import pytest
 
 from solverscope import solvers
 from solverscope.app.plugins import load_file
+from solverscope.solvers.checks.bank import cases_for
 from tests.solvers.checks.bugs import BUGS, SOUND, STUDENTS
 
 pytestmark = pytest.mark.usefixtures("registries")
@@ -36,7 +37,7 @@ def cases():
 def checked(path, id, most):
     load_file(path)
     solver = solvers.make_solver(id)
-    return solvers.check_solver(solver, cases=solvers.cases_for(solver)[:most], shrink=False)
+    return solvers.check_solver(solver, cases=cases_for(solver)[:most], shrink=False)
 
 
 @pytest.mark.parametrize("bug", [*cases()])

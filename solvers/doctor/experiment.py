@@ -108,7 +108,9 @@ def trial_of(finding: Finding, first: Trace, problem: Problem) -> TrialLimits:
         return TrialLimits(Stopping(tol=tol, **most), before, violation=tol)
     if remedy.tol is not None:
         return TrialLimits(Stopping(tol=remedy.tol, **most), before, objective=target)
-    breaks = (Condition.parse(f"objective <= {target!r}"),)
+    # where the first run stalled above the minimum, the second goes on to below
+    goal = 2.0 * best - target if first.status == "stalled" else target
+    breaks = (Condition.parse(f"objective <= {goal!r}"),)
     return TrialLimits(Stopping(breaks=breaks, **most), before, objective=target)
 
 
@@ -129,8 +131,8 @@ def judge(finding: Finding, trial: TrialLimits, first: Trace, second: Trace) -> 
     if not reached:
         costs = f"{_words(after)} did not lead {where}, in place of {_words(before)}"
     lowest = [float(np.nanmin(run.objective)) for run in (first, second)]
-    gained = max(float(first.objective[0]) - lowest[0], 0.0)
-    if not remedy.problem and first.status == "stalled" and lowest[0] - lowest[1] > 1e-3 * gained:
+    lower = trial.objective is not None and lowest[1] <= 2.0 * lowest[0] - trial.objective
+    if lower and first.status == "stalled":
         confirmed = True
         costs += f"; f fell to {lowest[1]:.6g}, and stalled at {lowest[0]:.6g} before"
     if "lam" in remedy.problem:

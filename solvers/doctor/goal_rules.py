@@ -70,6 +70,8 @@ def _invariant(run: Evidence) -> bool:
 def nearly_equal_columns(run: Evidence) -> Finding | None:
     """Return the finding that columns of the support are nearly equal."""
     design = run.problem.design
+    if not run.problem.smooth or Trait.ONE_SCORE not in run.problem.loss.traits:
+        return None  # for others no solver here has a model of all weights together
     random = run.param("eta0") is not None  # noise hides how flat f is
     if run.iterations < 2 * FEW or run.id in ("newton-cd", "ssn") or random or not hasattr(design, "stored"):
         return None
@@ -158,7 +160,9 @@ def kink(run: Evidence) -> Finding | None:
     )
     at = f", {kinks:,} of them at a kink" if kinks else ""
     text = f"f has kinks, and {run.id} follows one subgradient: {how}{at}{above}."
-    remedy = run.first_solver("ls-bmrm", "subbfgs" if run.problem.size <= 500 else "sublbfgs", "sublbfgs")
+    small = run.problem.size <= 500
+    better = ("bfgs" if run.id == "gd" else "subbfgs") if small else "sublbfgs"
+    remedy = run.first_solver("ls-bmrm", better)
     reference = "Yu et al. 2010, section 2.1, (L)BFGS on nonsmooth objectives"
     return Finding("kink", text, 0.95 if stalled else 0.5, reference, remedy)
 
@@ -171,7 +175,7 @@ def tol_below_rounding(run: Evidence) -> Finding | None:
     reached = int(np.argmax(f <= f[-1] + ROUNDING_OF_F * abs(f[-1])))
     spent = 1.0 - run.rows["cpu_seconds"][reached] / max(run.seconds, 1e-9)
     known = np.flatnonzero(np.isfinite(violation[reached:]))
-    if spent < 0.15 or not known.size:
+    if spent < 0.25 or not known.size:
         return None
     there = float(violation[reached + known[0]]) / (run.problem.violation_at_zero() or 1.0)
     if not 0.0 < there < 1e-4 or reached + known[0] > 0.9 * len(f):

@@ -111,14 +111,14 @@ def nearly_equal_columns(run: Evidence) -> Finding | None:
 def lam_too_small(run: Evidence) -> Finding | None:
     """Return the finding that λ has no effect that the data could tell, so that f is flat."""
     problem = run.problem
-    if problem.lam is None or run.w is None or not problem.smooth or run.iterations < 3 * FEW:
+    if not problem.lam or run.w is None or not problem.smooth or run.iterations < 3 * FEW:
         return None
     start, end = run.rows["loss"][0], run.last("loss")
     exact = np.isfinite(start) and end < FITTED_EXACTLY * start
     if exact:
         shown = f"The loss fell to {end / start:.1e} of that at the start: the data are fitted exactly"
     else:
-        ratio = _effect_of_lam(run)
+        ratio = _effect_of_lam(run, run.w)
         if not ratio < WITHOUT_EFFECT:
             return None
         shown = f"The gradient of the penalty is {ratio:.1e} of the noise of that of the loss"
@@ -134,7 +134,7 @@ def lam_too_small(run: Evidence) -> Finding | None:
     return Finding("lam-too-small", text, share if exact else 0.8 * share, reference, remedy)
 
 
-def _effect_of_lam(run: Evidence) -> float:
+def _effect_of_lam(run: Evidence, w: np.ndarray) -> float:
     """Return the gradient of the penalty relative to the standard error of that of the loss."""
     problem, point = run.problem, run.point
     design = problem.design
@@ -143,7 +143,7 @@ def _effect_of_lam(run: Evidence) -> float:
     G = problem.scale * np.asarray(point.residual.Z)
     noise = float(np.sqrt(np.median(design.squared_sums(G * G))))
     penalty = problem.penalty
-    pull = problem.lam if penalty.sparse else penalty.ridge * float(np.median(np.abs(run.w)))
+    pull = problem.lam if penalty.sparse else penalty.ridge * float(np.median(np.abs(w)))
     return pull / noise if noise > 0.0 else np.nan
 
 

@@ -165,7 +165,8 @@ def first_step_mistuned(run: Evidence) -> Finding | None:
         return None
     if run.id == "ftrl":
         return _by_record(run, eta0)
-    tuned = replace(run.solver, eta0=0.0).prepare(run.own).eta0
+    prepared = replace(run.known_solver, eta0=0.0).prepare(run.own)
+    tuned = float(vars(prepared)["eta0"])
     ratio = eta0 / tuned
     if 1.0 / MISTUNED < ratio < MISTUNED:
         return None

@@ -6,7 +6,10 @@ import html
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 from weakref import ref
+
+import panel as pn
 
 from solverscope.app import ui
 from solverscope.app.ui.material_ui import pmui
@@ -86,11 +89,13 @@ class WhySlow(View):
             self._text.object = head
         if self._drawn.changed("cards", self._examined(), tuple(map(id, self.findings))):
             self.cards.objects = [self._card(rank, one) for rank, one in enumerate(self.findings, 1)]
-        for card, finding in zip(self.cards.objects, self.findings, strict=True):
-            if card[1].object != (said := _result_line(self._result(finding))):
-                card[1].object = said
+        cards: list[Any] = self.cards.objects
+        for card, finding in zip(cards, self.findings, strict=True):
+            result, said = card[1], _result_line(self._result(finding))
+            if result.object != said:
+                result.object = said
 
-    def _card(self, rank: int, finding: Finding) -> object:
+    def _card(self, rank: int, finding: Finding) -> pn.Column:
         css = [ui.asset("html.css", "why_slow.css")]
         text = ui.TextPane(_told(rank, finding), stylesheets=css, sizing_mode="stretch_width", margin=0)
         result = ui.TextPane("", stylesheets=css, sizing_mode="stretch_width", margin=0)

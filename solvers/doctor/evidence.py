@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,8 @@ class Evidence:
         self.iterations = int(self.rows["iteration"][-1])
         self.seconds = float(self.rows["cpu_seconds"][-1])
         self.setup = float(trace.result.get("setup_seconds") or problem.setup_seconds)
-        fits = trace.w is not None and trace.w.size == problem.size
-        self.w = trace.w if fits and np.isfinite(trace.w).all() else None
+        w = trace.w
+        self.w = w if w is not None and w.size == problem.size and np.isfinite(w).all() else None
 
     # the record
 
@@ -81,14 +81,20 @@ class Evidence:
 
     def usual(self, name: str) -> Any:
         """Return the default of a hyper-parameter."""
-        return next(f.default for f in fields(self.solver) if f.name == name)
+        return next(p.default for p in parameters(type(self.known_solver)) if p.name == name)
+
+    @property
+    def known_solver(self) -> Solver:
+        """Return the solver; a rule that has read one of its hyper-parameters knows that there is one."""
+        assert self.solver is not None
+        return self.solver
 
     # changes
 
     def changing(self, **params: Any) -> Remedy:
         """Return the same run with other hyper-parameters."""
         says = ", ".join(f"{name}={_text(value)}" for name, value in params.items())
-        return Remedy(says, replace(self.solver, **params))
+        return Remedy(says, replace(self.known_solver, **params))
 
     def first_solver(self, *ids: str) -> Remedy | None:
         """Return the run with the first of these solvers that takes the problem; None if none does."""

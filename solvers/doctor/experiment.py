@@ -96,7 +96,7 @@ def trial_of(finding: Finding, first: Trace, problem: Problem) -> TrialLimits:
     seconds = max(before.seconds, LEAST_TRY)
     if first.status == "stalled":  # a lower f is worth some more time
         seconds = max(2.0 * seconds, 0.2)
-    most = {"max_seconds": _short(seconds)}
+    seconds = _short(seconds)
     if remedy.problem:
         violation = first.result.get("violation")
         known = first.violation[np.isfinite(first.violation)]
@@ -105,11 +105,13 @@ def trial_of(finding: Finding, first: Trace, problem: Problem) -> TrialLimits:
         if violation is None or not problem.smooth:
             raise ValueError(f"{first.info.label} has no violation to compare another problem with")
         tol = _short(violation / (problem.violation_at_zero() or 1.0))
-        return TrialLimits(Stopping(tol=tol, **most), before, violation=tol)
+        return TrialLimits(Stopping(tol=tol, max_seconds=seconds), before, violation=tol)
     if remedy.tol is not None:
-        return TrialLimits(Stopping(tol=remedy.tol, **most), before, objective=target)
-    breaks = (Condition.parse(f"objective <= {target!r}"),)
-    return TrialLimits(Stopping(breaks=breaks, **most), before, objective=target)
+        return TrialLimits(Stopping(tol=remedy.tol, max_seconds=seconds), before, objective=target)
+    # where the first run stalled above the minimum, the second goes on to below
+    goal = 2.0 * best - target if first.status == "stalled" else target
+    breaks = (Condition.parse(f"objective <= {goal!r}"),)
+    return TrialLimits(Stopping(breaks=breaks, max_seconds=seconds), before, objective=target)
 
 
 def judge(finding: Finding, trial: TrialLimits, first: Trace, second: Trace) -> Outcome:
@@ -122,24 +124,24 @@ def judge(finding: Finding, trial: TrialLimits, first: Trace, second: Trace) -> 
         reached, where = bool(found.size), f"to f = {trial.objective:.8g}"
         row = int(found[0]) if reached and remedy.tol is None else -1
     else:
-        reached = second.status == "converged" or _relative_violation(second) <= trial.violation
+        reached = second.status == "converged" or _relative_violation(second) <= (trial.violation or 0.0)
     after = _spent(second, row, setup=remedy.setup)
     confirmed = reached and after.seconds <= CONFIRMING_SHARE * before.seconds
     costs = f"{_words(after)} in place of {_words(before)}, {where}"
     if not reached:
         costs = f"{_words(after)} did not lead {where}, in place of {_words(before)}"
     lowest = [float(np.nanmin(run.objective)) for run in (first, second)]
-    gained = max(float(first.objective[0]) - lowest[0], 0.0)
-    if not remedy.problem and first.status == "stalled" and lowest[0] - lowest[1] > 1e-3 * gained:
+    lower = trial.objective is not None and lowest[1] <= 2.0 * lowest[0] - trial.objective
+    if lower and first.status == "stalled":
         confirmed = True
         costs += f"; f fell to {lowest[1]:.6g}, and stalled at {lowest[0]:.6g} before"
     if "lam" in remedy.problem:
-        metrics = [run.result.get("test_metric") or run.result.get("train_metric") for run in (first, second)]
-        if None not in metrics:
-            confirmed = confirmed and metrics[1] >= metrics[0] - AS_GOOD
-            costs += (
-                f"; {first.result.get('metric_name') or 'metric'} {metrics[1]:.4g}, before {metrics[0]:.4g}"
-            )
+        old, now = (
+            run.result.get("test_metric") or run.result.get("train_metric") for run in (first, second)
+        )
+        if old is not None and now is not None:
+            confirmed = confirmed and now >= old - AS_GOOD
+            costs += f"; {first.result.get('metric_name') or 'metric'} {now:.4g}, before {old:.4g}"
     return Outcome(confirmed, f"{remedy.says}: {costs}", before, after)
 
 

@@ -104,7 +104,8 @@ def unit_step_refused(run: Evidence) -> Finding | None:
     """Return the finding that the step 1 of a quadratic model is hardly ever accepted."""
     each, share = _searching(run)
     refused = _refused(run)
-    if run.id not in OF_MODELS or run.iterations < 10 or refused < 0.5 or each < 1.5:
+    smooth = run.problem.smooth  # at kinks shorter steps are no mistake
+    if run.id not in OF_MODELS or not smooth or run.iterations < 10 or refused < 0.5 or each < 1.5:
         return None
     step = float(np.median(run.known("step")))
     text = (
@@ -116,8 +117,6 @@ def unit_step_refused(run: Evidence) -> Finding | None:
         remedy = run.changing(scaled=True)
     elif run.param("gamma0"):
         remedy = run.changing(gamma0=0.0, gamma=run.usual("gamma"))
-    elif run.id in ("lbfgs", "bfgs") and run.param("line_search") != "exact" and not run.problem.smooth:
-        remedy = run.changing(line_search="exact")
     known = remedy is not None
     share = min(0.9, share * (1.0 - 1.2 / max(each, 1.2)) + (0.3 if known else 0.0))
     reference = "Nocedal and Wright, Numerical Optimization, section 6.1, the scale of the first matrix"
@@ -166,7 +165,8 @@ def first_step_mistuned(run: Evidence) -> Finding | None:
         return None
     if run.id == "ftrl":
         return _by_record(run, eta0)
-    tuned = replace(run.solver, eta0=0.0).prepare(run.own).eta0
+    prepared = replace(run.known_solver, eta0=0.0).prepare(run.own)
+    tuned = float(vars(prepared)["eta0"])
     ratio = eta0 / tuned
     if 1.0 / MISTUNED < ratio < MISTUNED:
         return None

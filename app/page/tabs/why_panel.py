@@ -54,9 +54,9 @@ class WhyPanel:
         page.session.show_in(self.view)
 
     def update(self) -> None:
-        """Update the results of experiments on the run under the cursor."""
-        if not self.view.visible:
-            return
+        """Update the results of experiments; forget those on runs that are gone."""
+        there = [run.trace for run in self._session.runs]
+        self._started = [one for one in self._started if any(one.first is trace for trace in there)]
         here = [one for one in self._started if one.first is self._session.cursor.run]
         self.view.results = {one.finding.id: one.result() for one in here}
 

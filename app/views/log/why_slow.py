@@ -6,6 +6,10 @@ import html
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
+from weakref import ref
+
+import panel as pn
 
 from solverscope.app import ui
 from solverscope.app.ui.material_ui import pmui
@@ -35,7 +39,7 @@ class WhySlow(View):
         self.try_out: Callable[[Trace, Finding], None] | None = None
         self.results: Mapping[str, str] = {}
         self.findings: list[Finding] = []
-        self._examined: Trace | None = None
+        self._examined: Callable[[], Trace | None] = lambda: None  # a run that is gone is not kept
         self._asked = 0
         self._said = ""
         self._text = ui.TextPane("", stylesheets=[ui.asset("html.css", "why_slow.css")], margin=0)
@@ -49,7 +53,7 @@ class WhySlow(View):
         trace = self.chosen
         stage = -1 if trace.result else int(math.log2(len(trace)))
         if self._drawn.changed("findings", trace, stage):
-            if trace is not self._examined:
+            if trace is not self._examined():
                 self._take(trace, "Reading the record …")
             self._asked += 1
             problem = self.problem_of(trace)
@@ -70,7 +74,7 @@ class WhySlow(View):
 
     def _take(self, trace: Trace, found: list[Finding] | str | None) -> None:
         """Show what was found on a run, or a sentence in place of it."""
-        self._examined = trace
+        self._examined = ref(trace)
         self.findings = found if isinstance(found, list) else []
         if isinstance(found, list):
             about = {"label": trace.info.label, "iterations": ui.number(int(trace.iteration[-1]))}
@@ -83,13 +87,15 @@ class WhySlow(View):
         head = f"<h2>{html.escape(self._said)}</h2>" if self.findings else html.escape(self._said)
         if self._text.object != head:
             self._text.object = head
-        if self._drawn.changed("cards", self._examined, tuple(map(id, self.findings))):
+        if self._drawn.changed("cards", self._examined(), tuple(map(id, self.findings))):
             self.cards.objects = [self._card(rank, one) for rank, one in enumerate(self.findings, 1)]
-        for card, finding in zip(self.cards.objects, self.findings, strict=True):
-            if card[1].object != (said := _result_line(self._result(finding))):
-                card[1].object = said
+        cards: list[Any] = self.cards.objects
+        for card, finding in zip(cards, self.findings, strict=True):
+            result, said = card[1], _result_line(self._result(finding))
+            if result.object != said:
+                result.object = said
 
-    def _card(self, rank: int, finding: Finding) -> object:
+    def _card(self, rank: int, finding: Finding) -> pn.Column:
         css = [ui.asset("html.css", "why_slow.css")]
         text = ui.TextPane(_told(rank, finding), stylesheets=css, sizing_mode="stretch_width", margin=0)
         result = ui.TextPane("", stylesheets=css, sizing_mode="stretch_width", margin=0)
@@ -102,8 +108,9 @@ class WhySlow(View):
         return card
 
     def _try(self, finding: Finding) -> None:
-        if self.try_out is not None and self._examined is not None:
-            self.try_out(self._examined, finding)
+        trace = self._examined()
+        if self.try_out is not None and trace is not None:
+            self.try_out(trace, finding)
 
     def _result(self, finding: Finding) -> str:
         if finding.remedy is None:

@@ -8,6 +8,18 @@
 
 from types import ModuleType as _Module
 
+from .checks.bank import (
+    CheckReport,
+    cases_for,
+    check_dataset,
+    check_loss,
+    check_penalty,
+    check_solver,
+    tests_of,
+)
+from .checks.case import CheckCase
+from .checks.finding import CheckFailure
+from .checks.pytest_entry import parametrize_with_checks
 from .compatibility import (
     compatible,
     fitting,
@@ -17,6 +29,9 @@ from .compatibility import (
     why_not_solver_on,
 )
 from .declare import Parameter, Trait, param, parameters
+from .doctor.diagnosis import why_slow
+from .doctor.experiment import Outcome, prove
+from .doctor.finding import Finding, Remedy
 from .from_data import make_loss, make_problem
 from .linalg.scores import Scores
 from .methods.iterate import FIELDS, LIVE, Ending, Iterate
@@ -25,6 +40,7 @@ from .penalty_factors import check_penalty_factors
 from .probes.probe import (
     ACTIVE,
     CUTS,
+    DIRECTION,
     LEARNED,
     LINE,
     MEMORY,

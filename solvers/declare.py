@@ -52,6 +52,10 @@ class Trait(enum.Flag):
     UNIFORM = "a penalty with the same strength for all weights (no intercept, no penalty factors)"
 
 
+_TRAITS = "".join(f"    {trait.name}\n        {trait.phrase}.\n" for trait in Trait)
+Trait.__doc__ = f"{Trait.__doc__}\n\n    Attributes\n    ----------\n{_TRAITS}"
+
+
 #: The largest seed: more is taken for a mistake.
 MOST_SEED = 999_999_999
 #: Texts for a switch.
@@ -252,6 +256,12 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
         for f in fields(cls)
         if f.default is not MISSING and f.name in declared
     )
+
+
+def chosen_parameters(thing: object) -> dict[str, Any]:
+    """Return the hyper-parameters of a solver, loss or penalty that are not at their defaults."""
+    values = {p.name: (getattr(thing, p.name), p.default) for p in parameters(type(thing))}
+    return {name: value for name, (value, default) in values.items() if value != default}
 
 
 class Declared:

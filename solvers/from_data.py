@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import psutil
-import scipy.sparse as sp
 
 from .compatibility import losses_for, why_not_loss
 from .compute.jit import compile_clock
@@ -16,7 +15,6 @@ from .compute.team import Team
 from .declare import Trait, number
 from .linalg.arrays import ArrayData, digest_of, from_arrays
 from .linalg.design import Design
-from .linalg.storage import CanonicalRows, with_constant
 from .penalty_factors import factors_of_features
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.losses.row_loss import RowLoss
@@ -220,14 +218,11 @@ def _numbers_of(name: str, each: str, given: Any, n: int) -> np.ndarray | None:
     return v
 
 
-def _with_constant(X: Any) -> Any:
-    """Return features with the constant 1 as the last."""
-    if hasattr(X, "with_constant"):
-        return X.with_constant()
-    if isinstance(X, CanonicalRows):
-        return with_constant(X)
-    one = np.ones((X.shape[0], 1))
-    return sp.hstack([X, one], format="csr") if sp.issparse(X) else np.hstack([X, one])
+def _design(X: Any, loss: BoundLoss, team: Team | None, intercept: bool) -> Design:
+    """Return the design of features, with the constant 1 as the last if there is an intercept."""
+    if intercept and hasattr(X, "with_constant"):  # it may have one already
+        X, intercept = X.with_constant(), False
+    return Design(X, loss.n_outputs, loss.n_tail, team, constant=intercept)
 
 
 def _assembled(
@@ -247,14 +242,13 @@ def _assembled(
         _check_room(data)
     elif intercept or weights is not None:
         raise ValueError(NOT_ON_SHARDS)
-    prepared = _with_constant if intercept else lambda X: X
     team = Team(threads)
     bound, X = _bound(loss, data, data.train), data.train.X
     if weights is not None:
         bound, X = _weighted(bound, X, weights)
     if workers is None:
         bound = bound.attached(team, lambda: None)
-        design = Design(prepared(X), bound.n_outputs, bound.n_tail, team)
+        design = _design(X, bound, team, intercept)
     else:
         design, bound = split(X, bound, workers)
     if factors is not None or intercept:
@@ -262,7 +256,7 @@ def _assembled(
 
     def test() -> tuple[Design, BoundLoss]:
         held_out = _bound(loss, data, data.test)
-        return Design(prepared(data.test.X), held_out.n_outputs, held_out.n_tail), held_out
+        return _design(data.test.X, held_out, None, intercept), held_out
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed}
     about |= {"source": data.source, "digest": _digest(data, design)}

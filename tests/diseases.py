@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from solverscope import datasets, solvers
 
 NO_OPTIONS: Mapping[str, Any] = {}
@@ -183,5 +185,56 @@ DISEASES = (
         *("digits", SOFTMAX, "newton-cd", {"inner": 1e-4}),
         limits={"tol": 1e-4},
         cure={"params": NO_OPTIONS},
+    ),
+)
+
+
+def _raw_dates(rng):
+    X = rng.standard_normal((300, 8))
+    X[:, 3] = 19000.0 + 400.0 * rng.random(300)  # days since 1970
+    return X, np.sign(X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(300))
+
+
+def _copies(rng):
+    base = rng.standard_normal((200, 5))
+    X = np.repeat(base, 10, axis=1) + 1e-3 * rng.standard_normal((200, 50))
+    return X, base @ [1.0, -2.0, 3.0, -1.0, 0.5] + 0.1 * rng.standard_normal(200)
+
+
+def _ill_conditioned(rng):
+    turned = np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    X = rng.standard_normal((400, 60)) @ np.diag(np.logspace(0.0, -2.0, 60)) @ turned
+    return X, np.sign(X @ rng.standard_normal(60))
+
+
+def _noisy_labels(rng, n=300, d=20):
+    X = rng.standard_normal((n, d))
+    return X, np.sign(X[:, 0] + 0.5 * rng.standard_normal(n))
+
+
+def _clean_labels(rng):
+    X = rng.standard_normal((1000, 30))
+    return X, np.sign(X @ rng.standard_normal(30))
+
+
+#: Written after the rules, with these unseen: finding, data, problem, solver.
+UNSEEN_DISEASES = (
+    ("columns-of-unlike-scale", _raw_dates, RIDGE | {"lam": 1e-3}, "gd", {}),
+    ("nearly-equal-columns", _copies, {"loss": "squared", "penalty": "l1", "lam": 1e-3}, "bcd-cst", {}),
+    ("memory-too-short", _ill_conditioned, RIDGE | {"lam": 1e-5}, "lbfgs", {"memory": 1}),
+    ("kink", _noisy_labels, HINGE, "lbfgs", {}),
+    (
+        "lam-too-small",
+        lambda rng: _noisy_labels(rng, 60, 300),
+        {"loss": "logistic", "penalty": "l1", "lam_ratio": 1e-6},
+        "fista-ls",
+        {},
+    ),
+    (
+        "eta0-too-small",
+        _clean_labels,
+        {"loss": "logistic", "penalty": "l1", "lam_ratio": 0.01},
+        "sgd-l1",
+        {"eta0": 1e-4},
     ),
 )

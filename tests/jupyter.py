@@ -1,4 +1,7 @@
-"""A real jupyter-server on this machine, with jupyter-server-proxy and one user, who has a token."""
+"""A real jupyter-server on this machine, with jupyter-server-proxy and one user, who has a token.
+
+``program`` may be ``jupyterlab``, which is the same server with JupyterLab.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ FAREWELL = re.compile(r"(?ms)^\[E [^]]*\] Uncaught exception POST \S*/app/left .
 class Jupyter:
     """The server, which starts Solverscope once its tile is opened."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str = "jupyter_server") -> None:
         pytest.importorskip("jupyter_server_proxy", reason=MISSING)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -48,7 +51,7 @@ class Jupyter:
             "ServerApp.jpserver_extensions": "{'jupyter_server_proxy': True}",
             "IdentityProvider.token": TOKEN,
         }
-        command = [sys.executable, "-m", "jupyter_server", "--allow-root"]
+        command = [sys.executable, "-m", program, "--allow-root", "--no-browser"]
         command += [f"--{name}={value}" for name, value in options.items()]
         own = {f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "RUNTIME")}
         with self.log.open("w") as file:

@@ -31,6 +31,8 @@ FLOORS = {
         ("solvers.relay",),
         ("solvers.penalty_factors",),
         ("solvers.from_data",),
+        ("solvers.checks",),
+        ("solvers.doctor",),
         ("solvers.estimators",),
         ("solvers",),
     ),

@@ -7,6 +7,7 @@ import asyncio
 import re
 import runpy
 import shlex
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -141,12 +142,21 @@ def cells(tmp_path, monkeypatch):
 
 
 def test_the_cell_of_estimators_draws_both_fits(cells):
-    found = cells("GridSearchCV")
+    found = cells("SparseLogistic")
     labels = [trace.info.label for trace in found["scope"].traces]
     assert labels == [found["model"].solver, found["other"].solver] == ["prox-qn", "owl-qn"]
     assert found["model"].trace_.status == found["other"].trace_.status == "converged"
     objectives = [trace.objective[-1] for trace in found["scope"].traces]
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
+    assert found["search"].best_score_ > 0.95
+
+
+def test_the_cell_of_a_search_of_scikit_learn_s_draws_its_fits(cells):
+    found = cells("scope.watch")
+    labels = [trace.info.label for trace in found["scope"].traces]
+    assert len(labels) == 3 * 3 + 1
+    assert labels[0] == "LogisticRegression(C=0.1), split 1 of 3"
+    assert all(trace.objective[-1] < trace.objective[0] for trace in found["scope"].traces)
     assert found["search"].best_score_ > 0.95
 
 
@@ -177,6 +187,21 @@ def test_command_does_what_it_says(command, saved, line):
         assert answer.out.count(" converged ") == line.count("--solver")
     if "--out" in line:
         assert (saved / "race.npz").stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_a_solver_with_a_bug_is_found_out_by_the_commands_of_the_chapter(command, saved, capsys):
+    (block,) = blocks(SOLVERS, "console")
+    copy, *lines = [line.removeprefix("$ ") for line in block.splitlines()]
+    subprocess.run(copy, shell=True, cwd=saved, check=True)
+    check, _, diff, stopped = answers = [command(*shlex.split(line)[1:]) for line in lines]
+    assert [answer.status for answer in answers] == [1, 0, 1, 0], [answer.err for answer in answers]
+    assert "the best iterate is at f = " in check.out
+    assert (saved / "my_bug.xml").is_file()
+    assert "first difference: iteration 1, accepted step t" in diff.out
+    assert " stopped " in stopped.out
+    run_example(next(code for code in blocks(SOLVERS, "python") if "my-bug" in code), saved)
+    assert "of mine" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("file", "id"), [("my_view.py", "balance"), ("my_probe_view.py", "largest")])

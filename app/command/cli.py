@@ -300,6 +300,41 @@ app.add_typer(history, name="runs")
 app.command()(diff)
 
 
+@app.command()
+def check(
+    file: str = argument("FILE", "A plug-in: what it registers is checked."),
+    solver: list[str] = options("--solver", "ID[,name=value,...]", "Check this solver alone; repeatable."),
+    twin: str | None = option(
+        "--twin", "ID[,name=value,...]", "A solver whose iterates should be the same: say where they differ."
+    ),
+    as_json: bool = JSON_OPTION,
+    junit: str | None = option("--junit", "FILE.xml", "Write a test case for each check, for graders."),
+) -> int:
+    """Check a solver, loss, penalty or data set of yours by definitions. Status 1 if something is found."""
+    from . import check as checks
+    from .progress_bar import ProgressBar
+
+    if junit is not None and not junit.endswith(".xml"):
+        raise ValueError(f"--junit {junit} is not possible: name a file that ends in .xml")
+    path = None if junit is None else Path(junit)
+    progress = ProgressBar(moving=not as_json)
+    return checks.execute(file, solver, twin, as_json=as_json, junit=path, progress=progress)
+
+
+@app.command()
+def why(
+    run: str = argument("RUN", "A run: its id in `solverscope runs`, or FILE[#LABEL] of --out."),
+    prove: bool = typer.Option(True, "--prove/--no-prove", help="Whether experiments of findings are run."),
+    as_json: bool = JSON_OPTION,
+    plugin: list[str] = PLUGIN_OPTION,
+) -> int:
+    """List why a run is slow, the costliest reason first, with experiments that confirm or refute it."""
+    from . import why as whys
+
+    plugins.load_all(plugin)
+    return _do(partial(whys.execute, run, prove=prove), as_json, whys.show)
+
+
 benchmarks = typer.Typer(
     rich_markup_mode=None, help="Our solvers in benchopt, a program that compares solvers."
 )

@@ -244,7 +244,7 @@ def execute(
     data = load([experiment], progress, sharded=shards is not None)
     with nullcontext() if shards is None else crew_on(shards, experiment.problem, data, progress) as crew:
         (problem,) = problems([experiment], data, progress, crew)
-        progress.say(sentence(problem))
+        progress.say(str(problem))
         emit(problem.describe())
         made: list[solvers.Trace] = [] if traces is None else traces
         executor = RunExecutor(emit, progress, require)
@@ -309,15 +309,3 @@ def problems(
     for experiment, problem in zip(experiments, made, strict=True):
         experiment.check(problem)
     return made
-
-
-def sentence(problem: solvers.Problem) -> str:
-    """Describe the problem in a line."""
-    about = problem.describe()
-    strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
-    return (
-        f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
-        f"{about['loss']} with {about['penalty']}{strength}{', intercept' if about['intercept'] else ''}"
-        f"{', sample weights' if problem.loss.weighted else ''}"
-        f"{', penalty factors ' + about['penalty_factors'] if about['penalty_factors'] else ''}"
-    )

@@ -20,7 +20,7 @@ from solverscope.solvers.traces.trace import plain
 from ..settings.experiment import Experiment
 from ..sweep.lam_selection import by_parts, check_parts, choices, lams_of_part
 from .exit_status import INTERRUPTED
-from .headless import Emit, Interrupts, RunExecutor, load, problems, sentence
+from .headless import Emit, Interrupts, RunExecutor, load, problems
 from .progress_bar import ProgressBar
 
 #: Takes a record, and with a result the weights.
@@ -119,7 +119,7 @@ def _follow(
 
     def stopping(problem: solvers.Problem) -> solvers.Stopping:
         if tell is not None:
-            progress.say(sentence(problem))
+            progress.say(str(problem))
         emit(problem.describe())
         known = executor.reference(limits, problem)
         return limits.stopping(None if known is None else known.f_star)

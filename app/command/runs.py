@@ -129,7 +129,7 @@ class ComparedRuns(NamedTuple):
 def compare(left: str, right: str, tol: float | None = None) -> ComparedRuns:
     """Compare two runs, each an id of the history or ``FILE[#LABEL]``. Raises ValueError, one sentence, if
     one cannot be read."""
-    a, b = _found(left), _found(right)
+    a, b = found_run(left), found_run(right)
     names = _title(a[0]), _title(b[0])
     if names[0] == names[1]:
         names = left, right
@@ -144,7 +144,7 @@ def _title(kept: ArchivedRun) -> str:
     return kept.title if kept.id else kept.label
 
 
-def _found(name: str) -> tuple[ArchivedRun, Trace]:
+def found_run(name: str) -> tuple[ArchivedRun, Trace]:
     """Return the run with this id in the history, or the one that ``FILE[#LABEL]`` names."""
     if name.isdecimal() and not Path(name).exists():
         with opened() as archive:

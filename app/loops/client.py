@@ -250,6 +250,17 @@ class PageRun:
         self._wall += time.perf_counter() - wall
         return "stop" not in self._last_event
 
+    def callback(self, intermediate_result: Any) -> None:
+        """Report an iterate of SciPy's: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
+
+        SciPy does not report its start: ``run.iterate(w=w0)`` before does. A run that is stopped in the page
+        ends it.
+        """
+        # TNC passes the weights alone
+        w = getattr(intermediate_result, "x", intermediate_result)
+        if not self.iterate(w=w, objective=getattr(intermediate_result, "fun", None)):
+            raise StopIteration
+
     def _enqueue(self, iterate: LoopIterate) -> None:
         """Replace the iterate that waits to be sent by a copy of this one; the first one stays."""
         w = np.asarray(iterate.w, dtype="<f8").reshape(-1).copy()  # some __array__ ignore `copy`

@@ -27,10 +27,12 @@ from .convergence.sparsity import Sparsity
 from .convergence.steps import StepsView as Steps
 from .log.algorithm import Algorithm
 from .log.event_log import EventLog
+from .log.why_slow import WhySlow
 from .model.learned_model import ModelView as Model
 from .path.lam_path import Path
 from .playground.playground import Playground
 from .search.curvature_memory import Memory
+from .search.direction_finding import DirectionView as DirectionFinding
 from .search.line_search import LineSearch
 from .shrinking.row_sparsity import RowSparsity
 from .shrinking.shrinking import Shrinking
@@ -39,8 +41,8 @@ from .trajectories.weight_trajectories import Trajectories
 
 #: Views on tabs, by group.
 VIEW_GROUPS: dict[str, tuple[type[View], ...]] = {
-    "Progress": (Steps, PhaseTimes, Rate, Record),
-    "Inside the solver": (Shrinking, Memory, LineSearch, Trajectories, Bundle),
+    "Progress": (Steps, PhaseTimes, Rate, WhySlow, Record),
+    "Inside the solver": (Shrinking, Memory, LineSearch, DirectionFinding, Trajectories, Bundle),
     "Model": (RowSparsity, Model, Accuracy, Path),
     "Compare": (Table, Race, RuleRace, Sweep, PastRuns),
     "Log": (EventLog, Algorithm),

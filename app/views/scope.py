@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import panel as pn
 
@@ -22,6 +23,8 @@ from solverscope.solvers import FIELDS, Trace
 
 #: Seconds from one drawing to the next, at least, and how many times longer than a drawing takes.
 MIN_DRAW_SECONDS, DRAW_SPACING = 0.2, 10.0
+#: Runs that are drawn together, at most: the newest.
+MOST_TRACES = 24
 
 
 class Scope(Cell):
@@ -54,7 +57,7 @@ class Scope(Cell):
         """Draw new iterates of a run, if an update is due or the run is new or over."""
         new = not any(trace is known for known in self.traces)
         if new:
-            self.traces.append(trace)
+            self.traces = [*self.traces[1 - MOST_TRACES :], trace]
         if new or trace.result or self._clock() >= self._due:
             began = self._clock()
             if self._usual:
@@ -64,6 +67,10 @@ class Scope(Cell):
             pn.io.push_notebook(self._root)
             now = self._clock()
             self._due = now + max(MIN_DRAW_SECONDS, DRAW_SPACING * (now - began))
+
+    def __repr__(self) -> str:
+        runs = "; ".join(trace.info.sentence(trace.status, trace.last) for trace in self.traces)
+        return f"<Scope of {runs or 'no runs yet'}; the last line of a notebook's cell shows it>"
 
     def _choose_views(self, trace: Trace) -> None:
         """Show the usual views of what the runs have told, and one for the first of their own fields."""
@@ -75,6 +82,26 @@ class Scope(Cell):
             field = FIELDS[name]
             told = any(field.is_known(value) for one in self.traces for value in one.column(name)[:1])
             view.visible = told or not own
+
+    def watch(self, estimator: Any) -> Any:
+        """Draw the fits of an estimator of scikit-learn's, or within a pipeline or a search, and return it.
+
+        >>> scope.watch(GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 10.0]})).fit(X, y)
+
+        Estimators of Solverscope are drawn by their ``scope``, others by scikit-learn's callbacks. Raises
+        TypeError, one sentence, if the estimator has neither.
+        """
+        from solverscope.solvers.estimators import FitWatch  # scikit-learn takes a second
+
+        own = {name: self for name in estimator.get_params() if name.rpartition("__")[2] == "scope"}
+        if own:
+            return estimator.set_params(**own)
+        if not hasattr(estimator, "set_callbacks"):
+            raise TypeError(
+                f"{type(estimator).__name__} takes no callbacks: scikit-learn's LogisticRegression does, and "
+                "pipelines and searches do for it"
+            )
+        return estimator.set_callbacks(*getattr(estimator, "_skl_callbacks", ()), FitWatch(self))
 
     def __deepcopy__(self, memo: object) -> Scope:
         """Return the same scope: copies of an estimator are drawn together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,19 @@ VANISHED = float(np.finfo(float).eps) ** 2
 OBSERVED_ENTRIES = 100_000
 #: Subgradients that the QP holds, at most; more are combined into one.
 MOST_SUBGRADIENTS = 200
+#: Steps of which the shares of all subgradients met are kept for observers.
+OBSERVED_STEPS = 60
+
+
+class DirectionStep(NamedTuple):
+    """A step i of direction finding: M(p⁽ⁱ⁾), D(α⁽ⁱ⁾), ε⁽ⁱ⁾ of eq. (77), the largest gᵀp⁽ⁱ⁾ and ‖g‖² of the
+    subgradient g that attains it."""
+
+    model: float
+    dual: float
+    gap: float
+    sup: float
+    square: float
 
 
 @dataclass
@@ -31,6 +45,9 @@ class Direction:
     subgradient each (-1: there was none), and ``qp_iterations`` the linear systems solved for the QPs (19)
     (-1: these were not solved). ``met`` lists the subgradients in the order met, and
     ``weights`` their shares in ḡ; both are empty if they would take much memory.
+
+    ``path`` has the steps of the last attempt, to the tolerance ``epsilon``, ``shares`` those of the
+    subgradients after each of its first :data:`OBSERVED_STEPS` steps.
     """
 
     p: np.ndarray
@@ -43,6 +60,9 @@ class Direction:
     least: float = math.inf
     met: list[np.ndarray] = field(default_factory=list, repr=False)
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    path: list[DirectionStep] = field(default_factory=list, repr=False)
+    shares: list[np.ndarray] = field(default_factory=list, repr=False)
+    epsilon: float = math.nan
 
     @property
     def descends(self) -> bool:
@@ -132,6 +152,8 @@ def descent_direction(
     held, met = COMBINING[combining](g, B, most, pulse), [g]
     longest = least = float(g @ g)
     lowest, best, i = math.inf, None, 1
+    path: list[DirectionStep] = []
+    shares: list[np.ndarray] = []
     while True:
         p, g_bar = held.p, held.combination
         g, top = sup(p)  # 4, 10
@@ -142,7 +164,11 @@ def descent_direction(
         if best is None or (top >= 0.0, model) < (best.sup >= 0.0, best.model):
             best = Direction(p, g_bar, top, model, weights=held.weights)
         gap = lowest - dual  # 5, 11
-        least, longest = min(least, float(g_bar @ g_bar)), max(longest, float(g @ g))
+        square = float(g @ g)
+        least, longest = min(least, float(g_bar @ g_bar)), max(longest, square)
+        path.append(DirectionStep(model, dual, gap, top, square))
+        if i <= min(OBSERVED_STEPS, most):
+            shares.append(held.weights.copy())
         if (top < 0.0 and gap <= epsilon) or gap <= CLOSED_GAP * abs(dual) or i >= kmax:  # 6
             break
         if least <= VANISHED * longest:  # 0 is a subgradient: no direction descends
@@ -157,5 +183,5 @@ def descent_direction(
     else:
         best.weights = np.zeros(0)
     best.gap, best.steps, best.least = best.model - dual, i - 1, least
-    best.qp_iterations = held.qp_iterations
+    best.qp_iterations, best.path, best.shares, best.epsilon = held.qp_iterations, path, shares, epsilon
     return best

@@ -10,11 +10,13 @@ penalises its constant; to do so too, give X a column of ones, and ``fit_interce
 from .base import Estimator
 from .chains import ChainCRF
 from .classifiers import SparseLogistic, SparseMulticlass, SparseMultilabel
+from .fit_watch import FitWatch
 from .regression import SparseRegressor
 
 __all__ = [
     "ChainCRF",
     "Estimator",
+    "FitWatch",
     "SparseLogistic",
     "SparseMulticlass",
     "SparseMultilabel",

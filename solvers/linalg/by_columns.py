@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compute.jit import inlined, kernel
+from ..compute.jit import inlined, kernel, reordered
 
 ONE, TWO, THREE, FOUR = np.arange(1, 5, dtype=np.uint64)
 
@@ -91,13 +91,16 @@ def add_sums(starts, rows, values, features, g, out):
 def gathered(rows, values, lo, hi, g):
     """Return Σ x[p] g[rows[p]] over the places p from lo to hi - 1, with x = 1 if there are no values.
 
-    Four sums are accumulated, as additions to a single one would wait for each other. Places are unsigned: a
-    negative index counts from the end, and the check for it would double the time.
+    A column with an entry in each row is read without row numbers. Else four sums are accumulated, as
+    additions to a single one would wait for each other. Places are unsigned: a negative index counts from the
+    end, and the check for it would double the time.
     """
     p, end = np.uint64(lo), np.uint64(hi)
     rest = end - (end - p) % FOUR
     a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-    if values.size == 0:
+    if values.size and hi - lo == g.size:
+        a0 = product(values[lo:hi], g)
+    elif values.size == 0:
         for q in range(p, rest, FOUR):
             a0 += g[rows[q]]
             a1 += g[rows[q + ONE]]
@@ -114,6 +117,15 @@ def gathered(rows, values, lo, hi, g):
         for q in range(rest, end):
             a0 += values[q] * g[rows[q]]
     return (a0 + a1) + (a2 + a3)
+
+
+@reordered
+def product(x, g):
+    """Return Σ x[i] g[i]."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * g[i]
+    return total
 
 
 @kernel
@@ -156,8 +168,15 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
 
 @inlined
 def scatter(rows, values, lo, hi, v, z):
-    """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1, with x = 1 if there are no values."""
-    if values.size == 0:
+    """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1, with x = 1 if there are no values.
+
+    A column with an entry in each row is read without row numbers.
+    """
+    if values.size and hi - lo == z.size:
+        x = values[lo:hi]
+        for i in range(z.size):
+            z[i] += v * x[i]
+    elif values.size == 0:
         for p in range(np.uint64(lo), np.uint64(hi)):
             z[rows[p]] += v
     else:

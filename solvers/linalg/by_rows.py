@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compute.jit import kernel
+from .by_columns import product
 
 #: Parts of the rows whose products threads share: always as many, so that sums do not depend on the threads.
 ROW_PARTS = 4
@@ -48,6 +49,14 @@ class Rows(NamedTuple):
         self.each_part(lambda lo, hi, k: row_adjoint(*self, G, lo, hi, sums[k]), G.shape[1], each)
         return sums.sum(axis=0)
 
+    def with_constant(self, j: int) -> Rows:
+        """Return a copy with a last entry 1 of feature ``j`` in each row."""
+        n = self.starts.size - 1
+        features = np.empty(self.features.size + n, dtype=np.int32)
+        values = np.empty(features.size if self.values.size else 0)
+        append_ones(*self, j, features, values)
+        return Rows(self.starts + np.arange(n + 1), features, values)
+
     def each_part(self, task: Callable[[int, int, int], None], width: int, each: Callable) -> None:
         """Call task(lo, hi, k) for consecutive slices of the rows of part k, which keep each call short."""
         n = self.starts.size - 1
@@ -71,6 +80,19 @@ class Rows(NamedTuple):
 
 
 @kernel
+def append_ones(starts, features, values, j, new_features, new_values):
+    """Copy rows, each with a last entry 1 of feature ``j``; there are no values if all are one."""
+    for i in range(starts.size - 1):
+        for p in range(starts[i], starts[i + 1]):
+            new_features[p + i] = features[p]
+            if values.size:
+                new_values[p + i] = values[p]
+        new_features[starts[i + 1] + i] = j
+        if values.size:
+            new_values[starts[i + 1] + i] = 1.0
+
+
+@kernel
 def row_squares(starts, values):
     """Return Σ x² of each row."""
     out = np.zeros(starts.size - 1)
@@ -81,13 +103,17 @@ def row_squares(starts, values):
 
 
 @kernel
-def column_squares(starts, values):
+def column_squares(edges, starts, values):
     """Return Σ x² of each column; ``values`` is empty for a matrix of ones."""
     out = np.zeros(starts.shape[1] - 1)
     for b in range(starts.shape[0]):
         for j in range(out.size):
+            lo, hi = starts[b, j], starts[b, j + 1]
+            if values.size and hi - lo == edges[b + 1] - edges[b]:
+                out[j] += product(values[lo:hi], values[lo:hi])
+                continue
             total = out[j]
-            for p in range(starts[b, j], starts[b, j + 1]):
+            for p in range(lo, hi):
                 total += values[p] * values[p] if values.size else 1.0
             out[j] = total
     return out

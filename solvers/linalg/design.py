@@ -24,6 +24,8 @@ from .working_set import Columns, WorkingSet
 
 #: Bytes of columns that are copied side by side for a working set, at most.
 GATHERED_BYTES = 48 * 2**20
+#: Entries of a column in a block from which on it does not matter which columns lie next to it.
+LONG_COLUMN = 1024
 #: Entries of a fresh array that are cleared between two pulses, some 20 ms.
 CLEARED_PER_PULSE = 4_000_000
 #: Weights read between two pulses.
@@ -49,6 +51,8 @@ class Design:
         Weights after the d · n_outputs of the body, which are passed through to the loss.
     team : Team, optional
         Threads that share the products. Default: one.
+    constant : bool
+        Whether to add a last feature that is 1 in each row; X is not copied for it.
 
     Notes
     -----
@@ -71,9 +75,18 @@ class Design:
     array([-1., -3.])
     """
 
-    def __init__(self, X: Any, n_outputs: int, n_tail: int = 0, team: Team | None = None) -> None:
-        self._describe(X.shape, n_outputs, n_tail, team)
-        self._store(X)
+    def __init__(
+        self,
+        X: Any,
+        n_outputs: int,
+        n_tail: int = 0,
+        team: Team | None = None,
+        *,
+        constant: bool = False,
+    ) -> None:
+        n, d = X.shape
+        self._describe((n, d + constant), n_outputs, n_tail, team)
+        self._store(X, constant)
 
     def _describe(self, shape: tuple[int, int], n_outputs: int, n_tail: int, team: Team | None) -> None:
         self.shape = self.n_rows, self.n_features = shape
@@ -84,13 +97,15 @@ class Design:
         #: entries of X touched by products so far
         self.touched = 0
 
-    def _store(self, X: Any) -> None:
+    def _store(self, X: Any, constant: bool) -> None:
         if not hasattr(X, "csc_rows") and not isinstance(X, np.ndarray):
             X = storage.plain_rows(X)
-        self.nnz, self.binary = storage.content(X)
+        nnz, self.binary = storage.content(X)
+        self.nnz = nnz + self.n_rows * constant
         self.block_rows = storage.rows_of_block(*self.shape, self.n_outputs, self.nnz)
         self.edges = np.append(np.arange(0, self.n_rows, self.block_rows), self.n_rows)
-        self._keep(store_of(X, self.edges, self.nnz, self.binary, self.n_outputs, self.n_tail))
+        whole = X, self.edges, nnz, self.binary, self.n_outputs, self.n_tail
+        self._keep(store_of(*whole, constant=constant))
 
     def _keep(self, store: ColumnStore) -> None:
         self.stored, self.column_nnz, self.derived = store, store.column_nnz, Derived()
@@ -283,8 +298,8 @@ class Design:
 
     def squared_sums(self, C: np.ndarray) -> np.ndarray:
         """Return Σ_i x_ij² C_ik, shape (n_features, k)."""
-        if (rows := self.stored.rows) is not None:
-            return rows.squared().adjoint(C, self.n_features, self._each_part)
+        if self.stored.rows is not None:
+            return self.stored.adjoint(C, self._each_part, squared=True)
         out = np.empty((self.n_features, C.shape[1]))
         self.squared()._adjoint_rows(C, np.arange(self.n_features), out)
         return out
@@ -327,10 +342,10 @@ class Design:
             out = np.empty(self.size)
             body, tail = self.split(out)
             tail[:] = residual.tail
-            if (stored := self.stored.rows) is None:
+            if self.stored.rows is None:
                 self._adjoint_rows(G, np.arange(self.n_features), body)
             else:  # always, as its sums are not those of columns to the last digit
-                body[:] = stored.adjoint(G, self.n_features, self._each_part)
+                body[:] = self.stored.adjoint(G, self._each_part)
             return out
         out = np.empty(len(active))
         out[active.n_body :] = residual.tail[active.tail]
@@ -419,6 +434,8 @@ class Design:
         shared.gradients += 1
         entries = int(self.column_nnz[features].sum())
         if shared.gradients < 2 or (shared.columns is not None and 2 * entries >= shared.entries):
+            return
+        if entries >= LONG_COLUMN * features.size * self.n_blocks:
             return
         if entries * (self.rows.itemsize + (0 if self.binary else 8)) > GATHERED_BYTES:
             return

@@ -45,17 +45,6 @@ def plain_rows(X: Any) -> Any:
     return X
 
 
-def with_constant(X: CanonicalRows) -> CanonicalRows:
-    """Return the matrix with the constant 1 as its last column."""
-    n, d = X.shape
-    whole = np.int32 if X.nnz + n <= np.iinfo(np.int32).max and X.indices.dtype == np.int32 else np.int64
-    starts = X.indptr.astype(np.int64, copy=False)
-    features, values = np.empty(X.nnz + n, whole), np.empty(X.nnz + n)
-    append_ones(starts, X.indices, X.data, d, features, values)
-    # of one type, else they are copied
-    return CanonicalRows((values, features, (starts + np.arange(n + 1)).astype(whole)), shape=(n, d + 1))
-
-
 def checked_rows(X: Any, name: str = "X") -> Any:
     """Return a sparse matrix (n, d) in CSR format, which shares the arrays of the given one if possible.
 
@@ -97,18 +86,22 @@ def content(X: Any) -> tuple[int, bool]:
         return int(X.nnz), bool(X.binary)
     if not isinstance(X, np.ndarray):
         return int(X.nnz), all(bool((part == 1).all()) for part in _pieces(X.data))
-    nnz = int(np.count_nonzero(X != 0))
-    return nnz, nnz == np.count_nonzero(X == 1)
+    parts = list(_pieces(X, max(1, CAST_ENTRIES // X.shape[1])))
+    counts = [int(np.count_nonzero(part != 0)) for part in parts]
+    binary = all(n == np.count_nonzero(part == 1) for n, part in zip(counts, parts, strict=True))
+    return sum(counts), binary
 
 
-def _pieces(entries: np.ndarray) -> Iterator[np.ndarray]:
-    return (entries[lo : lo + CAST_ENTRIES] for lo in range(0, entries.size, CAST_ENTRIES))
+def _pieces(entries: np.ndarray, step: int = CAST_ENTRIES) -> Iterator[np.ndarray]:
+    return (entries[lo : lo + step] for lo in range(0, len(entries), step))
 
 
 def rows_of_block(n: int, d: int, m: int, nnz: int) -> int:
     """Choose the number of rows in a block, about the same in each: scores of a block fit the slab, and
-    columns keep some 8 entries a block on average."""
-    rows = 1 << max(7, (SLAB_BYTES // (8 * m)).bit_length() - 1)
+    columns keep some 8 entries a block on average. Full columns are read so fast that the scores of an output
+    should be nearer."""
+    slab = min(SLAB_BYTES, NEAR_BYTES * m) if nnz == n * d else SLAB_BYTES
+    rows = 1 << max(7, (slab // (8 * m)).bit_length() - 1)
     while rows < n and nnz * rows < 8 * n * d:
         rows *= 2
     blocks = -(-n // min(rows, 1 << 16))
@@ -120,13 +113,16 @@ def _whole(X: Any, nnz: int, binary: bool) -> bool:
     return isinstance(X, np.ndarray) and nnz == X.size and not binary
 
 
-def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool) -> Columns:
-    """Turn X into columns, cut into blocks at the rows ``edges``."""
-    starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
-    columns = Columns(starts, np.empty(nnz, dtype=np.uint16), np.empty(0 if binary else nnz))
-    made, whole = hasattr(X, "csc_rows"), _whole(X, nnz, binary)
+def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool, *, constant: bool = False) -> Columns:
+    """Turn X, with ``nnz`` entries, into columns, cut into blocks at the rows ``edges``; add a last column of
+    ones if ``constant``."""
+    (n, d), made, whole = X.shape, hasattr(X, "csc_rows"), _whole(X, nnz, binary)
+    entries = nnz + n * constant
+    starts = np.zeros((len(edges) - 1, d + constant + 1), dtype=np.int64)
+    columns = Columns(starts, np.empty(entries, dtype=np.uint16), np.empty(0 if binary else entries))
     offset = 0
-    for own, (lo, hi) in zip(starts, pairwise(edges.tolist()), strict=True):
+    for block, (lo, hi) in zip(starts, pairwise(edges.tolist()), strict=True):
+        own = block[: d + 1]
         if made:
             indptr, indices, values = X.csc_rows(lo, hi)
             own[:] = offset + indptr
@@ -137,15 +133,24 @@ def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool) -> Columns:
         elif whole:
             own[:] = np.arange(offset, offset + X[lo:hi].size + 1, hi - lo)
             at = slice(offset, int(own[-1]))
-            columns.rows[at].reshape(-1, hi - lo)[:] = np.arange(hi - lo)
+            columns.rows[at].reshape(-1, hi - lo)[:] = np.arange(hi - lo, dtype=np.uint16)
             columns.values[at].reshape(-1, hi - lo)[:] = X[lo:hi].T
         else:
             write_columns(X, lo, hi, own[1:], *NO_ENTRIES)
             own[0] = offset
             np.cumsum(own, out=own)
             write_columns(X, lo, hi, own[:-1].copy(), columns.rows, columns.values)
-        offset = int(own[-1])
+        if constant:
+            block[-1] = write_ones(columns, int(own[-1]), hi - lo)
+        offset = int(block[-1])
     return columns
+
+
+def write_ones(columns: Columns, at: int, n: int) -> int:
+    """Store a column with 1 in each of the ``n`` rows of a block, and return where it ends."""
+    columns.rows[at : at + n] = np.arange(n, dtype=np.uint16)
+    columns.values[at : at + n] = 1.0
+    return at + n
 
 
 def side_by_side(columns: Columns, features: np.ndarray, each: Callable) -> Columns:
@@ -228,15 +233,6 @@ def some_into_columns(starts, features, entries, place, rows, values):
             if values.size:
                 values[q] = entries[p]
             place[j] = q + 1
-
-
-@kernel
-def append_ones(starts, features, entries, j, new_features, new_entries):
-    """Copy rows, each with a last entry 1 of feature ``j``."""
-    for i in range(starts.size - 1):
-        for p in range(starts[i], starts[i + 1]):
-            new_features[p + i], new_entries[p + i] = features[p], entries[p]
-        new_features[starts[i + 1] + i], new_entries[starts[i + 1] + i] = j, 1.0
 
 
 @kernel

@@ -65,7 +65,7 @@ class AllColumns:
     def column_squares(self, derived: Derived) -> np.ndarray:
         """Return Σ_i x_ij² of each column, made at the first call."""
         starts, _, values = self._columns
-        return derived("column squares", lambda: column_squares(starts, values))
+        return derived("column squares", lambda: column_squares(self.edges, starts, values))
 
     def squared(self, derived: Derived) -> Self:
         """Return all columns of the x_ij²."""
@@ -105,6 +105,8 @@ class PickedColumns:
     turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block are
     picked into as much memory as all of them would take: pages that are not written to cost nothing.
 
+    A last column of ones, if ``constant``, is no part of the rows; it is the first of the columns.
+
     Attributes
     ----------
     rows : Rows
@@ -123,27 +125,32 @@ class PickedColumns:
         How often columns were picked.
     """
 
-    def __init__(self, X: Any, edges: np.ndarray, binary: bool) -> None:
+    def __init__(self, X: Any, edges: np.ndarray, binary: bool, *, constant: bool = False) -> None:
         values = np.empty(0) if binary else X.data.astype(np.float64, copy=False)
         indices = X.indices.astype(np.int32, copy=False)
         self.rows = Rows(X.indptr.astype(np.int64, copy=False), indices, values)
-        self.edges, self.binary = edges, binary
+        self.edges, self.binary, self.constant = edges, binary, constant
         self.times = self._held = 0
         self.likely: np.ndarray | None = None
-        self.counts = np.zeros((len(edges) - 1, X.shape[1]), dtype=np.int64)
-        self.squares = np.zeros(X.shape[1])
+        n, d = X.shape[0], X.shape[1] + constant
+        self.counts = np.zeros((len(edges) - 1, d), dtype=np.int64)
+        self.squares = np.zeros(d)
         for own, lo, hi in zip(self.counts, edges[:-1], edges[1:], strict=True):
             count_columns(self.rows.starts[lo : hi + 1], indices, values, own, self.squares)
+        self.place = np.full(d, -1)
+        starts, entries = np.zeros((len(edges) - 1, d + 1), dtype=np.int64), X.nnz + n * constant
+        starts[:, 0] = self.rows.starts[edges[:-1]] + edges[:-1] * constant
+        self.columns = Columns(starts, np.empty(entries, np.uint16), np.empty(0 if binary else entries))
+        if constant:
+            self.counts[:, -1], self.squares[-1] = np.diff(edges), n
+            self.place[-1], self._held = 0, 1
+            starts[:, 1] = self._write_ones(self.columns, starts[:, 0])
         self.column_nnz = self.counts.sum(axis=0)
-        self.place = np.full(X.shape[1], -1)
-        starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
-        starts[:, 0] = self.rows.starts[edges[:-1]]
-        self.columns = Columns(starts, np.empty(X.nnz, dtype=np.uint16), np.empty(values.size))
 
     @property
-    def arrays(self) -> Rows:
+    def arrays(self) -> tuple[np.ndarray, ...]:
         """Return the arrays that hold X."""
-        return self.rows
+        return (*self.rows, np.ones(1)) if self.constant else self.rows
 
     def all_columns(self, derived: Derived) -> Columns:
         """Return all columns, made at the first call."""
@@ -168,8 +175,18 @@ class PickedColumns:
         self.likely = np.abs(gradient[: self.place.size])
 
     def by_rows(self, derived: Derived) -> Rows:
-        """Return X row by row."""
-        return self.rows
+        """Return X row by row; with a constant it is a copy, made at the first call."""
+        if not self.constant:
+            return self.rows
+        return derived("rows", lambda: self.rows.with_constant(self.place.size - 1))
+
+    def adjoint(self, G: np.ndarray, each: Callable, *, squared: bool = False) -> np.ndarray:
+        """Return Σ_i x_ij G_ic, or of the x_ij², for each feature j and output c, along rows."""
+        rows = self.rows.squared() if squared else self.rows
+        sums = rows.adjoint(G, self.place.size, each)
+        if self.constant:
+            sums[-1] = G.sum(axis=0)
+        return sums
 
     def column_squares(self, derived: Derived) -> np.ndarray:
         """Return Σ_i x_ij² of each column, made at the first call."""
@@ -181,11 +198,12 @@ class PickedColumns:
 
     def first_rows(self, n: int) -> sp.csr_array:
         """Return the first ``n`` rows, of which the first block has more."""
-        return self.rows.some(np.arange(min(n, int(self.edges[1]))), self.place.size)
+        return self.take(np.arange(min(n, int(self.edges[1]))), no_pulse)
 
     def take(self, rows: np.ndarray, pulse: Callable[[], None]) -> sp.csr_array:
         """Return these rows, ascending."""
-        return self.rows.some(rows, self.place.size)
+        X = self.rows.some(rows, self.place.size - self.constant)
+        return sp.hstack([X, np.ones((rows.size, 1))], format="csr") if self.constant else X
 
     def turned(self) -> Columns:
         """Return all columns."""
@@ -194,6 +212,8 @@ class PickedColumns:
         starts += self.columns.starts[:, :1]
         columns = Columns(starts, *(np.empty_like(entries) for entries in self.columns[1:]))
         self._copy(storage.into_columns, starts[:, :-1].copy(), columns.rows, columns.values)
+        if self.constant:
+            self._write_ones(columns, starts[:, -2])
         return columns
 
     def pick(self, features: np.ndarray) -> None:
@@ -217,6 +237,11 @@ class PickedColumns:
             starts = self.rows.starts[lo : hi + 1]
             write(starts, self.rows.features, self.rows.values, place[b], rows, values)
 
+    def _write_ones(self, columns: Columns, at: np.ndarray) -> list[int]:
+        """Store the constant, in each block from ``at`` on, and return where it ends."""
+        lengths = np.diff(self.edges).tolist()
+        return [storage.write_ones(columns, *there) for there in zip(at.tolist(), lengths, strict=True)]
+
     def _next(self, features: np.ndarray) -> np.ndarray:
         """List the likeliest of the features that are neither there nor among these."""
         if self.likely is None:
@@ -231,12 +256,22 @@ class PickedColumns:
         return top[: np.searchsorted(entries, self.counts[:, features].sum())]
 
 
-def store_of(X: Any, edges: np.ndarray, nnz: int, binary: bool, n_outputs: int, n_tail: int) -> ColumnStore:
-    """Return the store of X, cut at the rows ``edges``: a large sparse one with one output is not turned into
-    columns before these are asked for."""
+def store_of(
+    X: Any,
+    edges: np.ndarray,
+    nnz: int,
+    binary: bool,
+    n_outputs: int,
+    n_tail: int,
+    *,
+    constant: bool = False,
+) -> ColumnStore:
+    """Return the store of X, which has ``nnz`` entries, cut at the rows ``edges``; a last column of ones is
+    added if ``constant``. A large sparse X with one output is not turned into columns before these are asked
+    for."""
     if sp.issparse(X) and n_outputs == 1 and not n_tail and nnz >= PICKED_FROM:
-        return PickedColumns(X, edges, binary)
-    return AllColumns(storage.turned(X, edges, nnz, binary), edges)
+        return PickedColumns(X, edges, binary, constant=constant)
+    return AllColumns(storage.turned(X, edges, nnz, binary, constant=constant), edges)
 
 
 ColumnStore = AllColumns | PickedColumns

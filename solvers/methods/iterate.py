@@ -18,24 +18,35 @@ from .iterate_record import MAX_OWN_FIELDS, OWN_NAME, Field, count, declared, nu
 NAN = float("nan")
 NO_REFERENCES: Mapping[str, Any] = MappingProxyType({})
 
-#: Live references that the probes of this package read, by name. A solver may give others, for its own
-#: probes.
-LIVE = {
-    "point": "Point at w, with the quantities that the solver has computed there",
-    "active": "WorkingSet of the weights that could move; absent for solvers without one",
-    "selection": "Selection: the blocks proved to be zero, and those left out by a heuristic",
-    "variables": "working set of variables other than weights; `of` names them",
-    "gradient": "gradient of the smooth part, one entry per member of the working set",
-    "memory": "PairMemory: the pairs (s, y)",
-    "line": "SearchLog of the search that led here, of many the longest",
-    "cuts": "Cuts: the cutting planes, and their weights α at the last minimum of the model",
-    "dual": "function that returns a point of Fenchel's dual, for a lower bound of f*",
-    "direction": "Direction of the next step, with the subgradients that it combines",
-    "inverse": "Inverse: the estimate of the inverse Hessian, as an operator",
-    "clustering": "Clusters of the weights in this phase, or the newest ones",
-    "executed_lines": "lines of the plug-in's file that led here, if the trace follows them",
-    "shrinking": "ShrinkTest: the weights tested and their bound, or a function of w that returns it",
-}
+
+class LiveReferences(dict[str, str]):
+    """Live references of iterates by name, and what each is.
+
+    The probes of this package read them. A solver may give others, for its own probes.
+    """
+
+    def __init__(self, **described: str) -> None:
+        super().__init__(described)
+        listed = "".join(f"    {name}\n        {text}.\n" for name, text in described.items())
+        self.__doc__ = f"{type(self).__doc__}\n    Attributes\n    ----------\n{listed}"
+
+
+LIVE = LiveReferences(
+    point="Point at w, with the quantities that the solver has computed there",
+    active="WorkingSet of the weights that could move; absent for solvers without one",
+    selection="Selection: the blocks proved to be zero, and those left out by a heuristic",
+    variables="working set of variables other than weights; `of` names them",
+    gradient="gradient of the smooth part, one entry per member of the working set",
+    memory="PairMemory: the pairs (s, y)",
+    line="Search, the log of the search that led here, of many the longest",
+    cuts="Cuts: the cutting planes, and their weights α at the last minimum of the model",
+    dual="function that returns a point of Fenchel's dual, for a lower bound of f*",
+    direction="Direction of the next step, with the subgradients that it combines",
+    inverse="Inverse: the estimate of the inverse Hessian, as an operator",
+    clustering="Clusters of the weights in this phase, or the newest ones",
+    executed_lines="lines of the plug-in's file that led here, if the trace follows them",
+    shrinking="ShrinkTest: the weights tested and their bound, or a function of w that returns it",
+)
 
 
 @dataclass(slots=True)

@@ -140,9 +140,9 @@ class Solver(Declared):
         """
         return None
 
-    def sharing(self, shared: dict[str, Any]) -> Solver:
-        """Return this solver for the next λ of a path. What it keeps of the data from λ to λ is in
-        ``shared``."""
+    def sharing(self, shared: dict[Any, Any]) -> Solver:
+        """Return this solver for the next λ of a path. What it keeps from λ to λ is in ``shared``, by its
+        kind and by the data that it belongs to."""
         return self
 
     def with_tol(self, tol: float | None) -> Solver:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -119,10 +119,12 @@ class WorkingSetSolver(Solver):
     come back. The run ends when the violation over all weights is at most ``tol`` times that at w = 0.
 
     ``largest_first_size`` is the number of blocks with which a growing set begins at most; None leaves it to
-    the rule.
+    the rule. ``shared`` holds what is kept from λ to λ of a path, see :meth:`.solver.Solver.sharing`: here
+    the last point, at which the next λ starts.
     """
 
     largest_first_size: ClassVar[int | None] = None
+    shared: ClassVar[dict[Any, Any] | None] = None
 
     rule: str
     tol: float
@@ -138,12 +140,20 @@ class WorkingSetSolver(Solver):
         """Return the object that makes the steps of one run."""
         raise TypeError(f"{type(self).__name__} does not define begin")
 
+    def sharing(self, shared: dict[Any, Any]) -> Self:
+        return self._holding(shared=shared)
+
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         rule = RULES[self.rule]()
         if self.largest_first_size is not None:
             rule = rule.beginning_with(self.largest_first_size)
         selection = Selection(rule, problem, self.tol, rows=problem.design.n_outputs > 1)
-        return (yield from run_on_working_sets(problem.at(w0), selection, self.begin(problem)))
+        shared, here = {} if self.shared is None else self.shared, (Point, problem.family)
+        point = problem.at(w0, shared.pop(here, None))
+        try:
+            return (yield from run_on_working_sets(point, selection, self.begin(problem)))
+        finally:
+            shared[here] = selection.point
 
 
 def run_on_working_sets(
@@ -245,6 +255,8 @@ class Selection:
         self.members = design.working_set()
         self.alive = self.active = self._blocks_of(self.members, None)
         self.cost = 0.0
+        #: the last point at which it was chosen
+        self.point: Point | None = None
         #: the working set before, and that with which the last epoch ended
         self._previous: WorkingSet | None = None
         self._left_by: WorkingSet | None = None
@@ -264,7 +276,7 @@ class Selection:
         ``stuck`` is whether that step found no decrease of f. ``steps`` is notified of epochs and of new
         working sets.
         """
-        steps = WorkingSetSteps() if steps is None else steps
+        steps, self.point = WorkingSetSteps() if steps is None else steps, point
         if stuck and not self._all_active:
             self._screen(point, self.active, self._gradient)  # that of the last step
         else:

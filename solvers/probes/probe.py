@@ -14,6 +14,7 @@ import numpy as np
 from ..methods.iterate import Iterate
 from ..problems.problem import Problem
 from .cut_models import cuts
+from .direction_steps import direction_steps
 from .learned import Learner
 from .plane import plane
 from .search_lines import kept
@@ -265,6 +266,8 @@ LEARNED = Probe("learned", begin=Learner)
 CODE_LINES = Probe(
     "code-lines", lambda it: {"lines": it.live["executed_lines"]} if "executed_lines" in it.live else None
 )
+#: The steps of direction finding.
+DIRECTION = Probe("direction", direction_steps)
 #: The cutting planes of a bundle method: the weight of each, the lower bound, and of small problems the cuts.
 CUTS = Probe("cuts", cuts)
 

@@ -13,6 +13,7 @@ from ..declare import Trait
 from ..problems.problem import Problem
 from ..search.line_search import Armijo, Wolfe
 from ..search.outcome import Breakpoints, SearchLog, SearchResult
+from .label_lines import label_lines
 from .probe import Seen
 from .search_lines import rebuild
 
@@ -70,6 +71,8 @@ class Study:
         #: Where an exact search found its minimum to lie between two breakpoints.
         self.segment = tuple(map(float, seen["segment"])) if seen.get("visited") else None
         self._exact = "segment" in seen
+        #: The lines of one sample's labels, of a multiclass hinge.
+        self.label_lines = label_lines(self._line, reach)
         #: A narrow window around the accepted step.
         self.near = self._near(accepted or 0.1 * reach)
         #: CPU seconds that it took until there was a picture, and those of one value of φ.

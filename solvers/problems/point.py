@@ -96,6 +96,21 @@ class Point:
     drift : Drift
         A bound of the error that updates have added to the scores since they were computed from w.
 
+    Attributes
+    ----------
+    w : array, (weights,)
+        The weights.
+    objective, loss, penalty : float
+        f(w), and its parts s L(A w) and λR(w).
+    residual : Scores
+        ∂L/∂(A w), computed at the first use.
+    smooth_part : float
+        s L(A w) and the ridge, of which :meth:`gradient` is the gradient.
+    scores : Scores
+        A w.
+    problem : Problem
+        The problem.
+
     Notes
     -----
     A point is valid until its solver takes the next step: :meth:`Line.move` and the solvers that go block by
@@ -133,6 +148,17 @@ class Point:
         self._residual = residual
         self._gradient: np.ndarray | None = None
         self._known = gradient
+
+    def __repr__(self) -> str:
+        return f"<Point: f = {self.objective:.9g} on {self.problem!r}>"
+
+    def at(self, problem: Objective) -> Point:
+        """Return the point in a problem that differs in its penalty alone, with all that is known here."""
+        known = {"loss": self.loss, "residual": self._residual, "active": self.active, "drift": self.drift}
+        point = Point(problem, self.w.copy(), self.scores, **known)  # an iterate may show its own
+        if not (self.problem.penalty.ridge or problem.penalty.ridge):
+            point._gradient = self._gradient
+        return point
 
     @property
     def residual(self) -> Scores:

@@ -7,24 +7,25 @@ import hashlib
 import json
 import math
 import sys
-import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..compute.blas import one_blas_thread
+from ..compute.html_table import html_table
 from ..compute.jit import compile_clock
 from ..compute.source_digest import source_digest
 from ..compute.team import Team
-from ..declare import parameters
+from ..declare import chosen_parameters, parameters
 from ..linalg.by_rows import CSR
 from ..linalg.design import Design, read_only
 from ..linalg.scores import Scores
 from ..linalg.working_set import WorkingSet
 from .free_weights import fit_free_weights
+from .kept_values import AtZero, Once, Shared
 from .line import Line
 from .losses.loss import BoundLoss
 from .metrics.followed import Examples
@@ -68,6 +69,25 @@ class Problem(Objective):
     intercept : bool
         Whether the last feature is the constant 1 of an intercept, with the factor 0.
 
+    Attributes
+    ----------
+    X, y
+        The features, a SciPy matrix, and the labels; see :meth:`csr` for compiled loops.
+    size : int
+        The number of weights d.
+    scale : float
+        s: 1/n for an average, 1 for a sum.
+    loss : BoundLoss
+        L with its labels: ``loss.id``, ``loss.traits``, ``loss.n_instances``, ``loss.n_outputs``.
+    penalty : Penalty
+        λR: ``penalty.value(w)``, ``penalty.prox(v, step)``, ``penalty.violation(w, g)``.
+    lam, lam_max : float or None
+        λ, and the smallest λ whose solution is zero, where penalised.
+    smooth : bool
+        Whether the loss has a gradient.
+    passes : float
+        Passes over X so far.
+
     Notes
     -----
     A run gives its solver a copy with a pulse of its own (``with_pulse``): the products and the inference
@@ -105,12 +125,32 @@ class Problem(Objective):
         self._setup_seconds = 0.0
         self._about = about or {}
         digest = self._about.get("digest")
-        self._digest = _Once(digest if callable(digest) else lambda: digest)
+        self._digest = Once(digest if callable(digest) else lambda: digest)
         self.names = names or Names()
-        self._test = _Once(test) if test is not None else None
-        self._examples = _Once(partial(Examples.of, design, loss, self._test))
+        self._test = Once(test) if test is not None else None
+        self._examples = Once(partial(Examples.of, design, loss, self._test))
         self.start = start
-        self._gradient, self._zero, self._null = _Shared(), _Shared(), _Shared()
+        self._gradient, self._zero, self._null = Shared(), Shared(), Shared()
+
+    def __str__(self) -> str:
+        about = self._about
+        factors = about.get("penalty_factors")
+        said = [
+            f"{about.get('dataset')}: {self.loss.n_instances:,} instances",
+            f"{self.size:,} weights",
+            f"{self.loss.id} with {self.penalty.id}",
+            "" if self.lam is None else f"λ = {self.lam:.6g}",
+            "intercept" if self.intercept else "",
+            "sample weights" if self.loss.weighted else "",
+            f"penalty factors {factors}" if factors else "",
+        ]
+        return ", ".join(filter(None, said))
+
+    def __repr__(self) -> str:
+        return f"<Problem {self}>"
+
+    def _repr_html_(self) -> str:
+        return html_table("Problem", {"f": str(self), "λ_max": self.lam_max and f"{self.lam_max:.6g}"})
 
     @property
     def lam_max(self) -> float | None:
@@ -128,13 +168,13 @@ class Problem(Objective):
         return self._at_zero.noise
 
     @property
-    def _at_zero(self) -> _Zero:
+    def _at_zero(self) -> AtZero:
         """Return the quantities at w = 0, computed at the first use."""
         if self._zero.value is None:
             self._zero.value = self._compute_at_zero()
         return self._zero.value
 
-    def _compute_at_zero(self) -> _Zero:
+    def _compute_at_zero(self) -> AtZero:
         if self._gradient.value is None:
             began, touched = compile_clock.net()[1], self.design.touched
             point = self.at()
@@ -151,9 +191,9 @@ class Problem(Objective):
         else:
             g0, noise = self._gradient.value
         if g0 is None:
-            return _Zero(math.nan, noise, None)
+            return AtZero(math.nan, noise, None)
         at_zero = (penalty.violation(np.zeros(own.size), own) for penalty, own in self.parts(None, g0))
-        return _Zero(max(at_zero), noise, self.dual_norm(g0))
+        return AtZero(max(at_zero), noise, self.dual_norm(g0))
 
     @property
     def setup_seconds(self) -> float:
@@ -170,6 +210,11 @@ class Problem(Objective):
     def lam(self) -> float | None:
         """Return λ; return None for the empty penalty."""
         return self.penalty.lam if self.penalty.takes_lam else None
+
+    @property
+    def family(self) -> object:
+        """Return what this problem and its copies with other penalties have in common, and no other has."""
+        return self._gradient
 
     @property
     def team(self) -> Team:
@@ -205,8 +250,7 @@ class Problem(Objective):
     def csr(self) -> CSR:
         """Return the arrays ``indptr``, ``indices`` and ``data`` of :attr:`X`, for compiled loops over rows.
 
-        They are made at the first call, which counts as set-up. Call :meth:`count_entries` for what a loop
-        has read.
+        The first call makes them, as set-up. Call :meth:`count_entries` for what a loop has read.
         """
         return self.design.csr()
 
@@ -242,7 +286,8 @@ class Problem(Objective):
         """Return the line of type "problem" that ``--json`` prints and traces carry. It has those
         parameters of loss and penalty that differ from the defaults, and ``weighted`` if samples have
         weights."""
-        params = {"loss_params": _chosen(self.loss.declared), "penalty_params": _chosen(self.penalty)}
+        chosen = [chosen_parameters(thing) for thing in (self.loss.declared, self.penalty)]
+        params = dict(zip(("loss_params", "penalty_params"), chosen, strict=True))
         return {
             "type": "problem",
             "version": 1,
@@ -292,7 +337,7 @@ class Problem(Objective):
     def with_penalty(self, penalty: Penalty) -> Problem:
         """Return a copy of the problem with another penalty (data and products shared)."""
         other = copy.copy(self)
-        other.penalty, other._zero = self.fitted(penalty), _Shared()
+        other.penalty, other._zero = self.fitted(penalty), Shared()
         return other
 
     def in_variables(self, design: Design, penalty: Penalty) -> Problem:
@@ -301,7 +346,7 @@ class Problem(Objective):
         other, here = copy.copy(self), self._at_zero
         other.design, other.penalty, other.start = design, penalty.over(design.n_outputs), None
         other.factors, other.free = None, np.zeros(0, dtype=np.int64)
-        other._gradient, other._zero = _Shared(), _Shared()
+        other._gradient, other._zero = Shared(), Shared()
         other._zero.value = here
         return other
 
@@ -358,11 +403,13 @@ class Problem(Objective):
         W, tail = self.design.split(w)
         return W, tail.reshape(-1, self.loss.n_outputs) if tail.size else tail
 
-    def at(self, w: np.ndarray | None = None) -> Point:
+    def at(self, w: np.ndarray | None = None, last: Point | None = None) -> Point:
         """Return the point at ``w``, which owns a copy of it; None: ``start`` if there is one, else
-        :meth:`null`."""
+        :meth:`null`. A ``last`` point at another λ that is not needed any more is used up if it is at w."""
         if w is None and self.start is None:
             return self.null()
+        if last is not None and np.array_equal(last.w, self.start if w is None else w):
+            return last.at(self)
         w = np.array(self.start if w is None else w, dtype=np.float64)
         if w.shape != (self.size,):
             raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")
@@ -441,40 +488,6 @@ class Problem(Objective):
         return self.loss.metric(point.scores)
 
 
-class _Zero(NamedTuple):
-    """Quantities at the null point: the violation, its rounding error, and λ_max."""
-
-    violation: float
-    noise: float
-    lam_max: float | None
-
-
-class _Shared:
-    """A value that all copies of a problem share once one copy has computed it, and its CPU seconds.
-
-    Two runs that need the value at the same time both compute it. With a lock, a paused run would block the
-    other.
-    """
-
-    def __init__(self) -> None:
-        self.value: Any = None
-        self.seconds = 0.0
-
-
-class _Once:
-    """A value made at its first use, in the thread that uses it first."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make, self._lock = make, threading.Lock()
-        self._value: Any = None
-
-    def __call__(self) -> Any:
-        with self._lock:
-            if self._value is None:
-                self._value = self._make()
-            return self._value
-
-
 def _hash(array: np.ndarray) -> str:
     return hashlib.sha256(array.tobytes()).hexdigest()
 
@@ -484,9 +497,3 @@ def _meaning(declared: Any, computing: type) -> list[Any]:
     it."""
     given = {p.name: getattr(declared, p.name) for p in parameters(type(declared))}
     return [declared.id, given, source_digest(type(declared)), source_digest(computing)]
-
-
-def _chosen(thing: object) -> dict[str, Any]:
-    """Return the parameters that a loss or a penalty has been given, other than the defaults."""
-    values = {p.name: (getattr(thing, p.name), p.default) for p in parameters(type(thing))}
-    return {name: value for name, (value, default) in values.items() if value != default}

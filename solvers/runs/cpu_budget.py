@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 
 class CpuBudget:
-    """Budget for work off the solver's clock: at most a ``share`` of the solver's CPU time."""
+    """Budget for work off the solver's clock: ``free`` CPU seconds, and a ``share`` of the solver's."""
 
-    def __init__(self, share: float) -> None:
-        self._share = share
+    def __init__(self, share: float, free: float = 0.0) -> None:
+        self._share, self._free = share, free
         self.spent = self._last = 0.0
 
     def allows(self, cpu: float) -> bool:
         """Return whether the work may be done once more after ``cpu`` seconds of the solver."""
-        return self.spent + self._last <= self._share * cpu
+        return self.spent + self._last <= self._share * cpu + self._free
 
     @contextlib.contextmanager
     def charged(self) -> Iterator[None]:

@@ -59,6 +59,8 @@ class OwnLoop:
         What the loop solves.
     watch : callable, optional
         Called with the trace whenever there is a new row, and at the end, off the clock.
+    free_seconds : float
+        CPU seconds that objectives may take besides.
 
     Attributes
     ----------
@@ -85,11 +87,12 @@ class OwnLoop:
         problem: Problem | None = None,
         *,
         watch: Callable[[Trace], None] = lambda trace: None,
+        free_seconds: float = 0.0,
     ) -> None:
         about = {} if problem is None else problem.describe()
         self.trace = Trace(RunInfo(label=label, solver=OWN_LOOP, problem=about))
         self._problem, self._watch = problem, watch
-        self._budget, self._copying = CpuBudget(BUDGET_SHARE), 0.0
+        self._budget, self._copying = CpuBudget(BUDGET_SHARE, free_seconds), 0.0
         self._n, self._apart = -1, 0.0
         self._last: tuple[np.ndarray, dict[str, Any]] | None = None
         if problem is not None:
@@ -148,6 +151,20 @@ class OwnLoop:
         self._cpu += time.thread_time() - cpu
         self._wall += time.perf_counter() - wall
         return True
+
+    @property
+    def measuring_seconds(self) -> float:
+        """Return the CPU seconds that went into objectives and violations."""
+        return self._budget.spent
+
+    def callback(self, intermediate_result: Any) -> None:
+        """Report an iterate of SciPy's: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
+
+        SciPy does not report its start: ``run.iterate(w=w0)`` before does.
+        """
+        # TNC passes the weights alone
+        w = getattr(intermediate_result, "x", intermediate_result)
+        self.iterate(w=w, objective=getattr(intermediate_result, "fun", None))
 
     def _copied(self, w: Any) -> np.ndarray:
         w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`

@@ -79,6 +79,10 @@ class Run:
         The record of the run, which grows while it is advanced.
     here : Problem
         The problem at the present λ, without the state of the run: see :meth:`set_lam`.
+    problem, solver, label
+        What is solved, with the run's pulse, by what, and under which name.
+    stopping : Stopping
+        The limits.
     abandoned : bool
         Whether :meth:`abandon` has ended it.
 
@@ -153,6 +157,12 @@ class Run:
         self._settled, self._number = False, -1
         self._thread_id: int | None = None
         self._closing, self.abandoned = threading.Lock(), False
+
+    def __repr__(self) -> str:
+        return f"<Run {self.trace.info.sentence(self.trace.status, self.trace.last)}; {self.here}>"
+
+    def _repr_html_(self) -> str:
+        return self.trace._repr_html_()
 
     @property
     def stopping(self) -> Stopping:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..declare import parameters
+from ..declare import chosen_parameters
 from ..methods.solver import Solver
 from ..probes.probe import Probe
 from ..problems.certificates.optimality import check_tolerance
@@ -123,8 +123,7 @@ def _checked(solver: Any, params: Mapping[str, Any]) -> Solver:
 
 def _chosen(solver: Solver) -> dict[str, Any]:
     """Return the hyper-parameters that are not at their defaults, or the preset that these are."""
-    values = {p.name: (getattr(solver, p.name), p.default) for p in parameters(type(solver))}
-    chosen = {name: value for name, (value, default) in values.items() if value != default}
+    chosen = chosen_parameters(solver)
     preset = next((name for name, preset in solver.presets.items() if preset == chosen), None)
     return chosen if preset is None else {"preset": preset}
 

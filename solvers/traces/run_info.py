@@ -8,6 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..compute.html_table import html_table
+from ..methods.iterate import FIELDS
+
 #: The keys of the record that are no names for a field.
 RECORD_KEYS = {"origin": "from"}
 
@@ -61,6 +64,29 @@ class RunInfo:
         values["lams"] = list(self.lams)
         always = ("label", "solver", "params", "f_star")
         return {key: value for key, value in values.items() if value or key in always}
+
+    def sentence(self, status: str, last: Mapping[str, Any]) -> str:
+        """Describe how the run is doing, given its status and its newest record, if there is one."""
+        if not last:
+            return f"{self.label}: {status}"
+        said = f"{self.label}: {status} at iteration {last['iteration']}"
+        if FIELDS["objective"].is_known(last["objective"]):
+            said += f", f = {last['objective']:.9g}"
+        return f"{said}, {last['nnz']:,} non-zeros" if FIELDS["nnz"].is_known(last["nnz"]) else said
+
+    def html(self, status: str, message: str, last: Mapping[str, Any]) -> str:
+        """Return that as a table of HTML, with the settings and the numbers of the newest record."""
+        about = self.problem
+        said: dict[str, object] = {
+            "solver": self.solver,
+            "problem": f"{about['dataset']}, {about['loss']} with {about['penalty']}" if about else "",
+            "λ": about.get("lam"),
+            "message": message,
+        }
+        for name, kind in FIELDS.items():
+            if kind.numeric and kind.is_known(value := last.get(name)):
+                said[kind.axis] = f"{value:.6g}"
+        return html_table(self.sentence(status, last), said)
 
     def along(self, iterations: np.ndarray, name: str) -> np.ndarray:
         """Return, for each of these iterates, a number that changes of λ record: ``lam``, ``f_star`` or the

@@ -49,6 +49,10 @@ class Trace:
 
     Attributes
     ----------
+    iteration, objective, nnz, ... : array of shape (n_rows,)
+        The columns, one for each of ``solvers.FIELDS``; -1, nan or None where not known.
+    info : RunInfo
+        Label and settings of the run.
     status, message : str
         How the run is doing, or why it ended.
     exception : BaseException or None
@@ -57,6 +61,8 @@ class Trace:
         The last weights.
     result : dict
         The line of type "result", once the run has ended.
+    problem : Problem or None
+        The problem of the run, while another object holds it.
     names : Names
         What rows and columns of W are called.
     probes : ProbeStore
@@ -98,6 +104,12 @@ class Trace:
 
     def __len__(self) -> int:
         return self._columns.n
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.info.sentence(self.status, self.last)}>"
+
+    def _repr_html_(self) -> str:
+        return self.info.html(self.status, self.message, self.last)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without problem, probes and exception.
@@ -250,16 +262,7 @@ class Trace:
         return pd.DataFrame({**columns, "lam": self.info.along(rows["iteration"], "lam"), **own})
 
     def save(self, path: str | Path) -> None:
-        """Write the run to a file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and
-        weights); the last two have λ as a column, too.
-
-        Raises
-        ------
-        ValueError
-            If the name has another ending, or no file may be written there.
-        NotWritten
-            If the disk refuses the file; an existing file of this name is then kept.
-        """
+        """Write the run to a file, as :func:`solvers.save` writes several."""
         save([self], path)
 
     @classmethod
@@ -353,20 +356,22 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def save(traces: Sequence[Trace], path: str | Path) -> None:
-    """Write runs to one file, as :meth:`Trace.save` writes one; :func:`solvers.read` reads it again.
+    """Write runs to one file. :func:`solvers.read` reads those in ``.jsonl`` and ``.npz``.
 
     Parameters
     ----------
     traces : sequence of Trace
         The runs.
     path : str or Path
-        The file, whose name ends in ``.jsonl``, ``.csv`` or ``.npz``. It is there as a whole or, if it cannot
-        be written, as it was before (:func:`.atomic_files.replacing`).
+        The file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and weights); the last
+        two have λ as a column, too.
 
     Raises
     ------
     ValueError
         If the name has another ending, or no file may be written there.
+    NotWritten
+        If the disk refuses the file; an existing file of this name is then kept.
     """
     path = checked_path(path)
     _FILE_WRITERS[path.suffix](list(traces), path)

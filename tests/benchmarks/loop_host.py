@@ -1,9 +1,11 @@
 """A page's side of a loop, in a process of its own: asks for twenty iterates a second, as a page does. Prints
-the address, and ends with its input. The number of weights is its argument."""
+the address, and ends with its input. The number of weights is its argument; with --tell it prints what comes.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 
 from tornado.httpserver import HTTPServer
@@ -17,6 +19,12 @@ from solverscope.app.loops.server import Endpoint, LoopConnection, LoopHandler
 SIZE = int(sys.argv[1])
 
 
+def tell(**said: object) -> None:
+    """Print what has come, if that was asked for."""
+    if "--tell" in sys.argv:
+        print(json.dumps(said), flush=True)
+
+
 class Receiver:
     """Reads an iterate each time, and asks for the next one when a page would."""
 
@@ -24,11 +32,12 @@ class Receiver:
         self._connection = connection
 
     def receive(self, message: bytes) -> None:
-        LoopIterate.parse(message, SIZE)
+        iterate = LoopIterate.parse(message, SIZE)
+        tell(iteration=iterate.iteration, first=float(iterate.w[0]))
         self._connection.call_later(1.0 / MAX_RATE, self._connection.ask_next)
 
     def end(self, error: str) -> None:
-        pass
+        tell(end=error)
 
     def fail(self, reason: str) -> None:
         pass

@@ -6,10 +6,11 @@ from solverscope.app.page.protocols import TabsPage
 from solverscope.app.page.tabs.path_panel import PathPanel
 from solverscope.app.page.tabs.runs_panel import RunsPanel
 from solverscope.app.page.tabs.sweep_panel import SweepPanel
-from solverscope.app.views import TABS, PastRuns, Path, Sweep, View
+from solverscope.app.page.tabs.why_panel import WhyPanel
+from solverscope.app.views import TABS, PastRuns, Path, Sweep, View, WhySlow
 
-#: Views that have runs of their own come with a panel.
-PANELS = {Path.id: PathPanel, PastRuns.id: RunsPanel, Sweep.id: SweepPanel}
+#: Views that have or start runs of their own come with a panel.
+PANELS = {Path.id: PathPanel, PastRuns.id: RunsPanel, Sweep.id: SweepPanel, WhySlow.id: WhyPanel}
 
 
 def tab_view(id: str, page: TabsPage) -> View:

@@ -10,6 +10,9 @@ import param
 from solverscope.app.ui.batch import batch
 from solverscope.solvers import Trace
 
+#: A tag of what marks the cursor in a figure.
+CURSOR_TAG = "cursor"
+
 
 class Cursor(param.Parameterized):
     """The cursor: a run and an iteration; while ``follow`` is on it stays at the newest iterate."""

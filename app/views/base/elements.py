@@ -18,6 +18,7 @@ import numpy as np
 from bokeh.core.property.vectorization import Field, Value
 from bokeh.plotting import figure
 
+from solverscope.app.views.base.cursor import CURSOR_TAG
 from solverscope.app.views.base.exports import ShownTable
 
 #: The order in which Bokeh draws its levels.
@@ -113,16 +114,31 @@ def drawing(
 
 
 def overlay(fig: figure) -> hv.Overlay:
-    """Return the present contents of a figure, with its axes; raise NotDrawn if a part has no element."""
+    """Return the present contents of a figure, with its axes but without the cursor; raise NotDrawn if a part
+    has no element."""
     names = [_names(ends) for ends in (fig.x_range, fig.y_range)]
     drawn = [one for one in (*fig.renderers, *fig.center) if one.visible and not isinstance(one, bm.Grid)]
+    drawn = [one for one in drawn if CURSOR_TAG not in one.tags]
     labels = [one for one in drawn if isinstance(one, bm.Label)]
     drawn = sorted((one for one in drawn if one not in labels), key=lambda one: BOKEH_LEVELS.index(one.level))
     made = {one: list(_elements(one, names)) for one in drawn}
     elements = [element for found in made.values() for element in found]
     axes = [one for one in fig.right if isinstance(one, bm.Axis) and one not in fig.yaxis[:1]]
-    options = _axes(fig, made) | ({"hooks": [partial(_annotate, labels, axes)]} if labels or axes else {})
+    named = any(element.label for element in elements if isinstance(element, hv.Curve))
+    options = _axes(fig, made) | {"show_legend": named}
+    # each element keeps names and scales of its axes, when it is laid over others
+    own = {name: options[name] for name in ("xlabel", "ylabel", "logx", "logy")}
+    elements = [_labelled(element, own).opts(**own, backend="bokeh") for element in elements]
+    options |= {"hooks": [partial(_annotate, labels, axes)]} if labels or axes else {}
     return hv.Overlay(elements or [hv.Curve([])]).opts(**options, backend="bokeh")
+
+
+def _labelled(element: hv.Element, options: Mapping[str, Any]) -> hv.Element:
+    """Return the element with the names of its axes as labels of its dimensions."""
+    labels = {name: options[f"{name}label"] for name in "xy" if options[f"{name}label"]}
+    known = {dimension.name for dimension in element.dimensions()}
+    labels = {name: label for name, label in labels.items() if name in known}
+    return element.redim.label(**labels) if labels else element
 
 
 def _names(ends: bm.Range) -> dict[str, float]:
@@ -144,7 +160,7 @@ def _annotate(labels: Sequence[bm.Label], axes: Sequence[bm.Axis], plot: Any, el
 
 def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict[str, Any]:
     """Return labels, scales and ends of the axes, as options."""
-    found: dict[str, Any] = {"shared_axes": False, "show_legend": False, "title": ""}
+    found: dict[str, Any] = {"shared_axes": False, "title": ""}
     sides = (("x", fig.xaxis, fig.x_scale, fig.x_range), ("y", fig.yaxis, fig.y_scale, fig.y_range))
     for k, (name, axis, scale, ends) in enumerate(sides):
         log = isinstance(scale, bm.LogScale)

@@ -16,6 +16,7 @@ from solverscope.app import ui
 from solverscope.app.ui import run_styles
 from solverscope.app.ui.menu import LineMenu
 from solverscope.app.views.base.bands import Bands, families
+from solverscope.app.views.base.cursor import CURSOR_TAG
 from solverscope.app.views.base.curves import Curves, draw_lines
 from solverscope.app.views.base.feed import RecordFeed, Records, known, positive
 from solverscope.app.views.base.lam_marks import LamMarks
@@ -91,9 +92,9 @@ class RunPlot(View):
         self._medians = Bands(self.figure, self.thin[:1])
         self.backdrop()
         dot = Scatter(x="x", y="y", size=9, fill_color="color", line_color=ui.GREY)
-        ui.draw(self.figure, dot, self._here, level="overlay")
+        ui.draw(self.figure, dot, self._here, level="overlay", tags=[CURSOR_TAG])
         line = VSpan(x="x", line_color=ui.GREY, line_dash="dashed", line_alpha=0.8)
-        ui.draw(self.figure, line, self._here)
+        ui.draw(self.figure, line, self._here, tags=[CURSOR_TAG])
         self._lam_marks = LamMarks(self.figure)
         self._fit_to([])
         self._set_axes()

@@ -15,9 +15,10 @@ from bokeh.plotting import figure
 
 from solverscope import solvers
 from solverscope.app import ui
+from solverscope.app.ui import run_styles
 from solverscope.app.ui.batch import batch
 from solverscope.app.ui.cells import Cell
-from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.base.cursor import CURSOR_TAG, Cursor
 from solverscope.app.views.base.drawn import Drawn
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.help import FIGURES, Help
@@ -116,8 +117,10 @@ class View(Cell):
         self._body = ui.column(kind="body")
         self._body.visible = False
         self._head = ui.column(kind="head")
+        self._legend = ui.html(sizing_mode="stretch_width")
         stage = ui.column(self._hint, self._body, *([self._note.pane] if self._note else []), kind="stage")
-        self._root = ui.column(self._head, stage, kind="view" if self.followed else f"view {UNFOLLOWED}")
+        above = [self._head, self._legend] if self._alone else [self._head]  # a page has its own
+        self._root = ui.column(*above, stage, kind="view" if self.followed else f"view {UNFOLLOWED}")
         self._root.visible = self.visible
         self.build()
         self._cover(True)
@@ -170,7 +173,7 @@ class View(Cell):
     def show_cursor(self, plot: figure, shift: float = 0.0, taps: Sequence[str] = ("tap",)) -> None:
         """Mark the cursor's iterate in a plot over iterations by a line, at its number plus ``shift``. A
         click (one of ``taps``) moves the cursor."""
-        line = Span(dimension="height", line_color=ui.GREY, line_dash="dashed")
+        line = Span(dimension="height", line_color=ui.GREY, line_dash="dashed", tags=[CURSOR_TAG])
         plot.add_layout(line)
         self._cursor_lines.append((line, shift))
         for event in taps:
@@ -284,6 +287,11 @@ class View(Cell):
     def _draw_all(self) -> None:
         if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)
+        if self._alone:
+            self._legend.object = ui.runs_legend(
+                (trace.info.label, *run_styles.color_and_dash(trace, k), "", run_styles.style_of(trace).ghost)
+                for k, trace in enumerate(self.traces)
+            )
         if self._whole is None:
             self._look_anew()
         self._draw_content()

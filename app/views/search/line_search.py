@@ -16,6 +16,7 @@ from solverscope.app.ui.batch import batch
 from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views.base.probe_view import ProbeView, Seen
 from solverscope.app.views.base.view import at_once
+from solverscope.app.views.search.label_figure import LabelFigure
 from solverscope.app.views.search.line_figures import PLOT_HEIGHT, Data, LineFigures, legend
 from solverscope.app.views.search.trials import Trials
 from solverscope.solvers import LINE, Problem, Trace, parameters
@@ -95,10 +96,20 @@ class LineSearch(ProbeView):
         controls = ui.column(*self._knobs.values(), self._zoom, self._model, kind="controls")
         self._slope = ui.column(self.late_pane(self.figures.slope), kind="narrow")
         self._slope.visible = False
+        self.labels = LabelFigure("label-lines")
+        self._labels = ui.column(
+            self.late_pane(self.labels.figure),
+            self.labels.slider,
+            self.labels.said,
+            self.labels.legend,
+            kind="narrow",
+        )
+        self._labels.visible = False
         across = ui.column(
             ui.column(self.late_pane(self.figures.phi), kind="broad"),
             self._slope,
             ui.column(self.trials, kind="narrow"),
+            self._labels,
             kind="across",
         )
         self._body.extend([controls, self._said, self._rule_steps, self._legend, across])
@@ -245,6 +256,9 @@ class LineSearch(ProbeView):
             self.figures.show(data)
             if looked is not None or why:
                 self._slope.visible = looked is not None and looked.study.has_slopes
+                lines = None if looked is None else looked.study.label_lines
+                self._labels.visible = lines is not None
+                self.labels.show(lines, 1.0 if looked is None else looked.study.window[1])
             self._enable(looked, bool(why))
             self._said.object = f"<p>{self._sentence(iteration, seen)}{' ' + why if why else ''}</p>"
             self._rule_steps.object = f"<p>{accepted_steps(looked)}</p>" if looked is not None else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -101,9 +100,6 @@ class NewtonCD(WorkingSetSolver):
     def begin(self, problem: Problem) -> NewtonModel:
         return NewtonModel(self, problem)
 
-    def sharing(self, shared: dict[str, Any]) -> NewtonCD:
-        return self._holding(shared=shared)
-
 
 class NewtonModel(WorkingSetSteps):
     """gᵀd + ½dᵀ∇²F d + kinks(w + d) on the working set, for coordinate descent."""
@@ -118,11 +114,13 @@ class NewtonModel(WorkingSetSteps):
         self.constant = self.exact and not isinstance(problem.loss, WeightedLoss)
         #: of a chain CRF: a factor of the model's Hessian, and its diagonal in transitions
         self.tau, self.bent = 1.0, None
-        self.covariances = Covariances(problem.design, problem.scale)
-        if self.constant:
-            shared = vars(solver).get("shared", {})
-            same = shared.setdefault(id(problem.design.stored), self.covariances)  # not those of a warm-up
-            self.covariances = same.on(problem.design)
+        shared, here = solver.shared if self.constant else None, (Covariances, problem.family)
+        same = None if shared is None else shared.get(here)  # not those of a warm-up
+        if same is None:
+            same = Covariances(problem.design, problem.scale)
+            if shared is not None:
+                shared[here] = same
+        self.covariances = same.on(problem.design)
         self.rng = np.random.default_rng(solver.seed)
         #: ε_in, and the sum of violations at the first iterate
         self.eps, self.first = 1.0, 0.0

@@ -225,7 +225,7 @@ class SubGD(DirectionFindingMethod):
     name = "subGD"
     summary = "steepest descent, at kinks by direction finding"
     paper = "Yu et al. 2010, section 2.2"
-    carries = ("line",)
+    carries = ("line", "direction")
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class SubBFGS(BoundedSpectrum, FullMatrix, DirectionFindingMethod):
     name = "subBFGS"
     summary = "BFGS with a full matrix for losses with kinks"
     paper = "Yu et al. 2010, Algorithm 1"
-    carries = ("line",)
+    carries = ("line", "direction")
     lighter = "sublbfgs"
 
 
@@ -258,4 +258,4 @@ class SubLBFGS(BoundedSpectrum, LimitedMemory, DirectionFindingMethod):
     name = "subL-BFGS"
     summary = "limited-memory BFGS for losses with kinks"
     paper = "Yu et al. 2010, section 3.5"
-    carries = ("line", "memory")
+    carries = ("line", "memory", "direction")

@@ -207,6 +207,7 @@ class OWLQNStar(OWLQN):
     summary = "OWL-QN with directions that descend whichever subgradient it is given"
     paper = "Yu et al. 2010, sections 7.1 and 8.4"
     presets = as_printed(stagnation=5e-5)
+    carries = ("line", "memory", "direction")
 
     stagnation: float = 1e-6
     epsilon: float = as_in(DirectionFindingMethod, "epsilon")

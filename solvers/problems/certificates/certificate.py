@@ -18,6 +18,10 @@ from ..problem import Problem
 
 #: Weights of a piece of which several copies are made.
 COPIED_AT_ONCE = 20_000
+#: Weights without a penalty up to which a bound is computed.
+MOST_FREE = 100
+#: Newton steps of a projection, and the shortest of them.
+PROJECTION_STEPS, SHORTEST_STEP = 50, 1e-6
 #: Share of f and f* by which a lower bound may be above f* for rounding's sake; one that is further above is
 #: false.
 BOUND_ROUNDING = 1e-12
@@ -52,8 +56,8 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ). Here v is the minimum-norm subgradient, or any
     subgradient if the loss has kinks. With penalty factors μ is that of the weight that has the least ridge.
     For weights without a penalty G must be orthogonal to their columns: see :func:`orthogonal`. The cost is a
-    full gradient, if the point has none yet, and one pass over the scores; with an intercept another product.
-    No other vector over all weights is needed without an intercept.
+    full gradient, if the point has none yet, and one pass over the scores; with such weights another product
+    and the projection. No other vector over all weights is needed without them.
     """
     penalty, loss = problem.penalty, problem.loss
     if Trait.CONJUGATE not in loss.traits:
@@ -82,31 +86,73 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
         bound = value - rounding_of_sums(problem) * abs(value)
     # once for f, and once for the bound, which is made of what f is
     gap = point.objective - bound + 2.0 * point.rounding()
-    if problem.free.size:  # what rounding leaves of the sum of G, times an intercept that is as far off
-        gap += 2.0 * problem.scale * rounding_of_sums(problem) * _free_reach(problem, point)
+    if problem.free.size:  # what rounding leaves of their derivatives, times weights that are as far off
+        reach = np.abs(_partial_terms(problem, point.residual.Z)).sum(axis=0) @ np.abs(point.w[problem.free])
+        gap += 2.0 * problem.scale * rounding_of_sums(problem) * float(reach)
     return max(gap, 0.0)
-
-
-def _free_reach(problem: Problem, point: Point) -> float:
-    return float(np.abs(point.residual.Z).sum() * np.abs(point.w[problem.free]).max())
 
 
 def orthogonal(problem: Problem, point: Point) -> Scores | None:
     """Return a residual near that of a point, orthogonal to the columns of weights without a penalty.
 
-    It is the point's own if there are no such weights. For an intercept and one score a sample the residuals
-    of one sign are scaled down until the sum is 0: each stays between 0 and itself, hence where L* is finite.
-    Return None in other cases, in which none is known.
+    It is the point's own if there are no such weights. Else the residual of sample i is scaled by a t_i
+    between 0 and 1, so that L* stays finite: t is the projection of (1, ..., 1), see :func:`shares`. Return
+    None for chains, and with more than ``MOST_FREE`` such weights.
     """
     if problem.free.size == 0:
         return point.residual
-    if not problem.intercept or problem.free.size > 1 or Trait.ONE_SCORE not in problem.loss.traits:
+    if not _can_be_orthogonal(problem):
         return None
     Z = point.residual.Z
-    above, below = float(Z[Z > 0.0].sum()), -float(Z[Z < 0.0].sum())
-    share = min(above, below)
-    factors = np.where(Z > 0.0, share / above if above else 0.0, share / below if below else 0.0)
-    return Scores(Z * factors, point.residual.tail)
+    return Scores(
+        Z * shares(_partial_terms(problem, Z), problem.loss.instance_weights)[:, None], point.residual.tail
+    )
+
+
+def _can_be_orthogonal(problem: Problem) -> bool:
+    """Return whether residuals can be scaled row by row, and the equations are few."""
+    return problem.free.size <= MOST_FREE and problem.design.n_tail == 0
+
+
+def _partial_terms(problem: Problem, Z: np.ndarray) -> np.ndarray:
+    """Return M, (n_rows, free weights): the sum of column k is the partial derivative of L, by residuals Z,
+    with respect to the k-th weight without a penalty."""
+    design = problem.design
+    features, outputs = np.divmod(problem.free, design.n_outputs)
+    M = np.empty((len(Z), problem.free.size))
+    for feature in np.unique(features):
+        one = design.working_set(np.array([feature * design.n_outputs]))
+        own = features == feature
+        M[:, own] = design.scores(np.ones(1), one).Z[:, :1] * Z[:, outputs[own]]
+    return M
+
+
+def shares(M: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the projection t of (1, ..., 1) onto {t: Mᵀt = 0, 0 <= t_i <= 1}.
+
+    The squared distance of sample i counts ``weights``_i times. V is M with row i over this weight: then
+    t_i = clip(1 - (V u)_i, 0, 1). A semismooth Newton method finds the u that maximizes the concave dual. The
+    gradient is Mᵀt; if it does not come down to rounding, return t = 0, which is in the set.
+    """
+    rounding = 8.0 * np.finfo(float).eps * np.abs(M).sum(axis=0)
+    s = np.ones(len(M)) if weights is None else weights
+    V, u = M / s[:, None], np.zeros(M.shape[1])
+    t, slope, value = np.ones(len(M)), M.sum(axis=0), 0.0
+    for _ in range(PROJECTION_STEPS):
+        if (np.abs(slope) <= rounding).all():
+            return t
+        within = (t > 0.0) & ((t < 1.0) | (V @ u >= 0.0))
+        step = np.linalg.lstsq(V[within].T @ M[within], slope, rcond=1e-12)[0]
+        length, before = 1.0, (_length(slope), value)
+        while length > SHORTEST_STEP:
+            t = np.clip(1.0 - V @ (u + length * step), 0.0, 1.0)
+            slope = M.T @ t
+            value = 0.5 * float(s @ (1.0 - t) ** 2) + float((u + length * step) @ slope)
+            if value > before[1] or _length(slope) < 0.5 * before[0]:  # near the end only the slope tells
+                break
+            length *= 0.5
+        u += length * step
+    return np.zeros(len(M))
 
 
 def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> float:
@@ -218,9 +264,8 @@ class KnownMinimum:
 def can_be_certified(problem: Problem) -> bool:
     """Return whether :func:`duality_gap` knows a bound for this loss and penalty."""
     penalty, traits = problem.penalty, problem.loss.traits
+    by_dual = Trait.CONJUGATE in traits and penalty.sparse and problem.smooth
     if problem.free.size:
-        one_sum = problem.intercept and problem.free.size == 1 and Trait.ONE_SCORE in traits
-        known = one_sum and Trait.CONJUGATE in traits
-        return known and (penalty.ridge > 0.0 or (penalty.sparse and problem.smooth))
-    by_dual = penalty.sparse and problem.smooth and Trait.CONJUGATE in traits
+        by_ridge = Trait.CONJUGATE in traits and penalty.ridge > 0.0
+        return _can_be_orthogonal(problem) and (by_ridge or by_dual)
     return penalty.ridge > 0.0 or by_dual

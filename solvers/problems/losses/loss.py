@@ -122,6 +122,11 @@ class BoundLoss:
     piecewise_linear: ClassVar[bool] = False
 
     @property
+    def instance_weights(self) -> np.ndarray | None:
+        """Return the weights of the instances, (n_instances,), or None if all are 1."""
+        return None
+
+    @property
     def id(self) -> str:
         return self.declared.id
 

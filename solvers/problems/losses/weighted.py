@@ -78,6 +78,10 @@ class WeightedLoss(BoundLoss):
         return weighted_traits(self.inner.traits) & ~(Trait.CONJUGATE if whole_only else Trait(0))
 
     @property
+    def instance_weights(self) -> np.ndarray:
+        return self.weights
+
+    @property
     def largest_weight(self) -> float:
         return float(self.weights.max())
 

@@ -44,6 +44,17 @@ def bundles(hinge_problem: solvers.Problem) -> list[Trace]:
     return found
 
 
+@pytest.fixture(scope="session")
+def descents(hinge_problem: solvers.Problem) -> list[Trace]:
+    """sublbfgs and subgd after 20 iterations, with the page's probes: they find directions at kinks."""
+    found, probes = [], views.probes()
+    for k, id in enumerate(("sublbfgs", "subgd")):
+        run = Run(hinge_problem, solvers.make_solver(id), stopping=Stopping(max_iter=20), probes=probes)
+        run_styles.set_style(run.trace, k)
+        found.append(run.execute())
+    return found
+
+
 @pytest.fixture
 def drawable(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -51,7 +62,8 @@ def drawable(
     """``drawable(view)``: runs that a view has something to draw of."""
 
     def find(view: type[View] | None) -> list[Trace]:
-        found = request.getfixturevalue("bundles" if view is views.Bundle else "traces")
+        others = {views.Bundle: "bundles", views.DirectionFinding: "descents"}
+        found = request.getfixturevalue(others.get(view, "traces"))
         monkeypatch.setattr(found[0], "info", replace(found[0].info, f_star=1.0))
         return found
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import panel as pn
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 
 from solverscope import datasets, solvers
 from solverscope.app import notebook, views
 from solverscope.app.notebook import Scope, solverscope_run
-from solverscope.app.views.scope import DRAW_SPACING
+from solverscope.app.ui.colours import COLORS
+from solverscope.app.views.base.cursor import Cursor
+from solverscope.app.views.scope import DRAW_SPACING, MOST_TRACES
 from solverscope.solvers.estimators import SparseLogistic
 
 
@@ -35,6 +41,27 @@ def test_estimators_draw_in_one_scope_beside_each_other(cancer):
     assert [trace.info.label for trace in scope.traces] == ["prox-qn", "owl-qn"]
     assert clone(model).scope is scope
     assert copy.deepcopy(scope) is scope
+
+
+def legends(view):
+    """The legends of runs that a view shows, as HTML."""
+    panes = view.__panel__().select(lambda one: isinstance(one, pn.pane.HTML) and "legend" in str(one.object))
+    return [pane.object for pane in panes]
+
+
+def test_plots_in_a_notebook_have_a_legend_and_the_scope_says_what_it_is(cancer):
+    scope = Scope([views.Convergence(measure="objective"), views.Record()])
+    assert "no runs yet" in repr(scope)
+    problem = solvers.make_problem(*cancer, penalty="l1", lam=0.01)
+    for memory in (3, 5):
+        scope(solvers.solve(problem, "prox-qn", memory=memory, max_iter=2))
+    for view in scope.views:
+        (legend,) = legends(view)
+        assert legend.count("<li>") == 2
+        assert "prox-qn memory=3" in legend
+        assert COLORS[0] in legend
+    assert "prox-qn memory=5: max-iter at iteration 2" in repr(scope)
+    assert legends(views.Convergence(scope.traces, Cursor())) == []  # a page has its own
 
 
 def test_scope_of_an_estimator_is_a_new_one_in_the_cell(cancer, monkeypatch):
@@ -84,3 +111,28 @@ def test_scope_draws_what_a_loop_without_a_problem_tells():
     objective, nonzeros, own = scope.views
     assert (objective.visible, nonzeros.visible) == (False, False)
     assert (own.field, drawn(own)["mine"]) == ("trust_radius", 4)
+
+
+def test_a_scope_watches_estimators_of_scikit_learn_s_and_ours(cancer):
+    scope = Scope([views.Convergence(measure="objective")])
+    model = scope.watch(LogisticRegression(C=0.1)).fit(*cancer)
+    (trace,) = scope.traces
+    assert drawn(scope.views[0]) == {"LogisticRegression(C=0.1)": len(trace)}
+    assert len(trace) == model.n_iter_[0] + 1
+    search = scope.watch(GridSearchCV(SparseLogistic(), {"lam_ratio": [0.3, 0.1]}, cv=2))
+    search.fit(*cancer)
+    assert len(scope.traces) == 1 + 5
+
+
+def test_an_estimator_without_callbacks_is_refused():
+    with pytest.raises(
+        TypeError, match="KNeighborsClassifier takes no callbacks: scikit-learn's LogisticReg"
+    ):
+        Scope().watch(KNeighborsClassifier())
+
+
+def test_a_scope_draws_the_newest_runs():
+    scope = Scope([views.Convergence(measure="objective")])
+    for k in range(MOST_TRACES + 2):
+        scope(solvers.Trace.from_records([{"iteration": 0, "objective": 1.0}], label=str(k)))
+    assert [trace.info.label for trace in scope.traces] == [str(k) for k in range(2, MOST_TRACES + 2)]

@@ -63,7 +63,10 @@ BUGS = (
         ),
     ),
     _bug(
-        "ista", "f without its penalty", "objective", ('"step": t,', '"step": t, "objective": point.smooth,')
+        "ista",
+        "f without its penalty",
+        "objective",
+        ('"step": t,', '"step": t, "objective": point.smooth_part,'),
     ),
     _bug(
         "ista",

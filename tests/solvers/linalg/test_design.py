@@ -379,3 +379,33 @@ def test_more_rows_than_sixteen_bits_count():
     assert design.n_blocks > 1
     np.testing.assert_array_equal(design.scores(np.array([3.0])).Z, 3 * X)
     assert design.adjoint(Scores(np.ones((70_000, 1)), np.zeros(0)))[0] == 60_000.0
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("blocks", ["small_blocks", "picked"])
+def test_a_constant_is_one_more_feature(storage, blocks, request):
+    request.getfixturevalue(blocks)
+    X, rng = matrix(N, D, storage), np.random.default_rng(4)
+    design, A = Design(X, 1, constant=True), np.hstack([dense_of(X), np.ones((N, 1))])
+    assert (design.shape, design.nnz) == (A.shape, np.count_nonzero(A))
+    assert design.digest() != Design(X, 1).digest()
+    G, v = rng.normal(size=(N, 1)), rng.normal(size=D + 1)
+    for at in (np.arange(D + 1), np.array([D]), np.array([2, D])):
+        active = design.working_set(at)
+        scores, sums = design.scores(v[at], active).Z[:, 0], design.adjoint(Scores(G, np.zeros(0)), active)
+        np.testing.assert_allclose(scores, A[:, at] @ v[at], atol=1e-12)
+        np.testing.assert_allclose(sums, A[:, at].T @ G[:, 0], atol=1e-12)
+    np.testing.assert_allclose(design.squared_sums(G), (A * A).T @ G, atol=1e-12)
+    assert design.head(3).n_features <= D + 1
+    np.testing.assert_allclose(design.take(np.arange(9)).scores(v).Z[:, 0], A[:9] @ v, atol=1e-12)
+
+
+@pytest.mark.parametrize("blocks", ["small_blocks", "wide_blocks"])
+def test_full_columns_are_those_of_any_matrix(blocks, request):
+    request.getfixturevalue(blocks)
+    rng = np.random.default_rng(6)
+    X, G, v = rng.normal(size=(N, D)), rng.normal(size=(N, 1)), rng.normal(size=D)
+    design = Design(X, 1)
+    np.testing.assert_allclose(design.scores(v).Z[:, 0], X @ v, atol=1e-12)
+    np.testing.assert_allclose(design.adjoint(Scores(G, np.zeros(0))), X.T @ G[:, 0], atol=1e-12)
+    np.testing.assert_allclose(design.column_squares(), (X * X).sum(axis=0), rtol=1e-14)

@@ -95,26 +95,6 @@ def test_subgradient_is_the_steepest_descent_and_violation_its_norm(penalty):
             assert penalty.violation(w, g) == pytest.approx(expected, abs=1e-12)
 
 
-@by_name
-def test_a_minimum_has_no_violation(penalty):
-    """u = prox(v) solves u - v + subgradient = 0."""
-    penalty = penalty.over(4)
-    V = np.random.default_rng(4).normal(size=(40, 4)) * np.repeat([0.1, 1.0], 20)[:, None]
-    U = penalty.prox(V.ravel(), 1.0)
-    assert 0 < np.count_nonzero(U.reshape(40, 4).any(axis=1)) < 40
-    assert penalty.violation(U, U - V.ravel()) <= 1e-14
-
-
-@by_name
-def test_zero_is_optimal_at_lam_max_and_not_below(penalty):
-    penalty = penalty.over(4)
-    g0 = np.random.default_rng(5).normal(size=24)
-    lam_max = penalty.lam_max(g0)
-    assert penalty.at_lam(lam_max).violation(np.zeros(24), g0) <= 1e-14
-    assert penalty.at_lam(0.999 * lam_max).violation(np.zeros(24), g0) > 0.0
-    assert penalty.lam_max(np.zeros(24)) == 0.0
-
-
 def test_sparse_group_ends_in_its_two_parts():
     g = np.random.default_rng(6).normal(size=20)
     assert SparseGroup(rho=0.0).over(4).lam_max(g) == pytest.approx(L1L2().over(4).lam_max(g), rel=1e-14)

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from solverscope.solvers.compute.team import no_pulse
 from solverscope.solvers.linalg import storage, stores
+from solverscope.solvers.linalg.arrays import digest_of
 from solverscope.solvers.linalg.derived import Derived
 from solverscope.solvers.linalg.stores import AllColumns, PickedColumns, store_of
 from tests.solvers.helpers import matrix
@@ -90,9 +91,26 @@ def test_only_a_large_sparse_matrix_with_one_output_is_picked_from(X, monkeypatc
     assert isinstance(store_of(X, EDGES, nnz, binary, 1, 4), AllColumns)
 
 
-@pytest.mark.parametrize("indices", [np.int32, np.int64])
-def test_a_constant_follows_the_entries_of_each_row(X, indices):
-    rows = storage.CanonicalRows((X.data.astype(float), X.indices.astype(indices), X.indptr), shape=X.shape)
-    wider = storage.with_constant(rows)
-    np.testing.assert_array_equal(wider.toarray(), np.hstack([X.toarray(), np.ones((120, 1))]))
-    assert wider.has_canonical_format
+def test_a_constant_is_the_last_feature_in_either_store(X):
+    nnz, binary = storage.content(X)
+    dense = np.hstack([X.toarray(), np.ones((120, 1))])
+    rows, few = np.array([0, 39, 40, 119]), np.array([4, 30])
+    picked = PickedColumns(X, EDGES, binary, constant=True)
+    for store in (AllColumns(storage.turned(X, EDGES, nnz, binary, constant=True), EDGES), picked):
+        derived = Derived()
+        columns, places = store.columns_of(few, derived)
+        np.testing.assert_array_equal(columns_as_array(store, columns)[:, places], dense[:, few])
+        np.testing.assert_array_equal(columns_as_array(store, store.all_columns(derived)), dense)
+        np.testing.assert_array_equal(store.column_nnz, (dense != 0).sum(axis=0))
+        np.testing.assert_allclose(store.column_squares(derived), (dense**2).sum(axis=0), rtol=1e-14)
+        np.testing.assert_array_equal(store.first_rows(7).toarray(), dense[:7])
+        np.testing.assert_array_equal(store.take(rows, no_pulse).toarray(), dense[rows])
+        np.testing.assert_array_equal(store.by_rows(derived).some(rows, 31).toarray(), dense[rows])
+    assert picked.times == 1, "the constant was there"
+
+
+def test_a_constant_is_known_from_an_empty_column(X):
+    wider = sp.csr_array((X.data, X.indices, X.indptr), shape=(120, 31))
+    _, binary = storage.content(X)
+    constant, empty = PickedColumns(X, EDGES, binary, constant=True), PickedColumns(wider, EDGES, binary)
+    assert digest_of(*constant.arrays) != digest_of(*empty.arrays)

@@ -11,6 +11,7 @@ from sklearn import metrics
 
 from solverscope import solvers
 from solverscope.solvers import Interrupted, Iterate, Stopping, log_spaced, path_runs, solve_path
+from solverscope.solvers.compute.team import no_pulse
 from solverscope.solvers.runs.lam_path import measured
 from tests.solvers.helpers import binary, dense_of, multiclass, multilabel, regression
 
@@ -97,6 +98,35 @@ def test_data_are_shared_and_lam_alone_differs(problem):
     assert first.design.rows is second.design.rows is problem.design.rows
     assert first.loss.y is second.loss.y is problem.loss.y
     assert first.key != second.key
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elastic-net"])
+@pytest.mark.parametrize("id", ["newton-cd", "anderson-bcd", "ssn"])
+def test_what_is_known_at_the_last_point_is_taken_along(id, penalty):
+    """With a ridge the gradient depends on λ, and only scores and residual are known."""
+    problem = solvers.make_problem(regression(), loss="squared", penalty=penalty, intercept=True)
+    solver, lams = solvers.make_solver(id).with_tol(1e-8), log_spaced(problem, 4, 0.9)
+    shared, w = {}, None
+    for lam in lams:
+        alone, along = (problem.at_lam(lam).with_pulse(no_pulse) for _ in range(2))
+        first, *_, last = solver.iterate(alone, w)
+        expected = first.violation, last.w.copy()
+        first, *_, last = solver.sharing(shared).iterate(along, w)
+        assert first.violation == pytest.approx(expected[0], rel=1e-6, abs=1e-9)
+        np.testing.assert_allclose(last.w, expected[1], atol=1e-6)
+        if w is not None:
+            saved = alone.design.touched - along.design.touched
+            assert saved >= (alone.design.nnz if penalty == "l1" else 1)
+        w = last.w.copy()
+
+
+def test_a_point_is_taken_along_to_the_same_weights_of_the_same_problem_alone():
+    problem, other = (solvers.make_problem(regression(seed=s), loss="squared") for s in (0, 1))
+    solver = solvers.make_solver("newton-cd").sharing({})
+    *_, last = solver.iterate(problem)
+    for here, w in ((other, last.w), (problem, 0.5 * last.w)):
+        first = next(solver.iterate(here, w))
+        assert first.objective == pytest.approx(here.at(w).objective, rel=1e-14)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from solverscope import datasets, solvers
 from solverscope.solvers.runs.own_loop import BUDGET_SHARE, COPY_SECONDS
@@ -183,3 +184,22 @@ def test_fields_of_a_loop_are_beside_what_its_problem_adds(problem):
         run.iterate(w=np.zeros(problem.size), trust_radius=2.0)
     assert run.trace.objective[0] == problem.at().objective
     assert run.trace.trust_radius.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "BFGS", "TNC"])
+def test_a_method_of_scipy_s_reports_by_its_callback(method):
+    with solvers.OwnLoop(method) as run:
+        found = scipy.optimize.minimize(
+            scipy.optimize.rosen, np.zeros(2), method=method, callback=run.callback
+        )
+    assert run.trace.iteration.tolist() == list(range(found.nit))
+    assert run.trace.w.tolist() == found.x.tolist()
+    if method != "TNC":  # it passes the weights alone
+        assert run.trace.objective[-1] == found.fun
+
+
+def test_free_seconds_let_a_short_loop_be_seen_whole(problem):
+    with solvers.OwnLoop("mine", problem, free_seconds=60.0) as run:
+        descend(problem, run, 50)
+    assert run.trace.iteration.tolist() == list(range(50))
+    assert run.measuring_seconds > 0.0

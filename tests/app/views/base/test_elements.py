@@ -49,6 +49,31 @@ def test_looks_and_axes_are_those_of_the_figure(drawable):
     assert rendered.y_range.start < np.nanmin(y) < np.nanmax(y) < rendered.y_range.end
 
 
+def test_curves_keep_names_and_scales_of_their_axes_when_laid_over_others(drawable):
+    shown = views.Convergence(drawable(views.Convergence))
+    curves = shown.to_holoviews().traverse(lambda found: found, [hv.Curve])
+    rendered = hv.render(curves[0] * curves[1], backend="bokeh")
+    assert isinstance(rendered.y_scale, bm.LogScale)
+    for mine, theirs in ((shown.figure.xaxis, rendered.xaxis), (shown.figure.yaxis, rendered.yaxis)):
+        assert theirs[0].axis_label == mine[0].axis_label
+    assert [d.label for d in curves[0].dimensions()] == [
+        axis[0].axis_label for axis in (rendered.xaxis, rendered.yaxis)
+    ]
+
+
+@pytest.mark.parametrize("view", [views.Convergence, views.Sparsity], ids=lambda view: view.id)
+def test_the_cursor_is_no_part_of_it_and_the_runs_are_named(view, drawable):
+    traces = drawable(view)
+    shown = view(traces)
+    marks = [hv.VLine, hv.VLines]
+    drawn = shown.to_holoviews()
+    assert any(isinstance(getattr(one, "glyph", one), bm.VSpan | bm.Span) for one in shown.figure.renderers)
+    assert not drawn.traverse(lambda found: found, marks)
+    rendered = hv.render(drawn, backend="bokeh")
+    labels = {item.label.value for legend in rendered.legend for item in legend.items}
+    assert labels == {trace.info.label for trace in traces if len(trace)}
+
+
 @pytest.mark.quick("convergence", "steps", "trajectories", "race")
 @pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.id)
 def test_every_view_is_drawn_whole(view, drawable):

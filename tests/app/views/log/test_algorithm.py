@@ -66,7 +66,7 @@ def test_an_index_is_a_whole_one_and_names_of_parameters_have_none(solver):
 def test_a_solver_that_nobody_has_written_down_has_none():
     view = Algorithm(trace("mine"))
     assert not view.has_content()
-    assert "<li" not in text(view)
+    assert 'class="steps"' not in text(view)
 
 
 def test_python_of_a_plugin_is_shown_with_the_lines_that_an_iterate_has_executed():

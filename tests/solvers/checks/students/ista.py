@@ -25,12 +25,12 @@ class StudentIsta(solvers.Solver):
             yield solvers.Iterate.at(point, n, live={"gradient": g}, **about)
             if violation <= problem.noise:
                 return solvers.Ending("converged", f"violation {violation:.3g}")
-            t, trials, f = 2.0 * t, 0, point.smooth
+            t, trials, f = 2.0 * t, 0, point.smooth_part
             while True:
                 trials += 1
                 new = problem.at(penalty.prox(point.w - t * g, t))
                 d = new.w - point.w
-                if new.smooth <= f + g @ d + d @ d / (2.0 * t) + 1e-14 * abs(f):
+                if new.smooth_part <= f + g @ d + d @ d / (2.0 * t) + 1e-14 * abs(f):
                     break
                 t *= self.beta
             if not np.any(d):

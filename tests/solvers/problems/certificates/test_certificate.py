@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from solverscope import solvers
 from solverscope.solvers import duality_gap, lower_bound
+from solverscope.solvers.problems.certificates.certificate import shares
 from solverscope.solvers.problems.point import Drift, Point
 from tests.solvers.helpers import MAKERS, chains
 
@@ -218,3 +220,59 @@ def test_stop_is_felt_while_the_certificate_is_computed():
     pulses.clear()
     duality_gap(pulsing, point)
     assert pulses
+
+
+UNPENALISED = [
+    ("multiclass-logistic", "multiclass", "l1-l2", None),
+    ("multiclass-squared-hinge", "multiclass", "l1", None),
+    ("multiclass-logistic", "multiclass", "l2", None),
+    ("logistic", "binary", "l1", "2=0"),
+]
+
+
+@pytest.mark.parametrize(("loss", "kind", "penalty", "factors"), UNPENALISED)
+def test_with_an_intercept_for_each_output_it_closes_and_holds_everywhere(loss, kind, penalty, factors):
+    lam = {"lam": 0.01} if penalty == "l2" else {"lam_ratio": 0.1}
+    problem = solvers.make_problem(
+        MAKERS[kind](),
+        loss=loss,
+        penalty=penalty,
+        average=True,
+        intercept=True,
+        penalty_factors=factors,
+        **lam,
+    )
+    assert problem.free.size > 1
+    w = solvers.solve(problem, solvers.make_solver("sparsa" if penalty != "l2" else "lbfgs"), tol=1e-10).w
+    best = problem.at(w)
+    assert 0.0 <= duality_gap(problem, best) <= 1e-7 * best.objective
+    rng = np.random.default_rng(0)
+    for size in (1e-6, 1e-3, 0.1, 3.0):
+        for there in (size * rng.normal(size=w.size), w * (1 + size * rng.normal(size=w.size))):
+            point = problem.at(there)
+            gap = duality_gap(problem, point)
+            assert point.objective - best.objective <= gap <= 50.0 * point.objective
+
+
+@pytest.mark.parametrize("columns", [1, 4])
+def test_shares_are_the_projection_onto_the_box_and_the_equations(columns):
+    rng = np.random.default_rng(columns)
+    M = rng.normal(0.3, 1.0, (60, columns)) * rng.lognormal(0.0, 2.0, (60, 1))
+    t = shares(M)
+    assert np.abs(M.T @ t).max() <= 1e-13 * np.abs(M).sum()
+    assert (t >= 0.0).all()
+    assert (t <= 1.0).all()
+    trusted = minimize(
+        lambda s: 0.5 * float((1.0 - s) @ (1.0 - s)),
+        np.zeros(60),
+        jac=lambda s: s - 1.0,
+        bounds=[(0.0, 1.0)] * 60,
+        constraints={"type": "eq", "fun": lambda s: M.T @ s, "jac": lambda s: M.T},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    assert t == pytest.approx(trusted.x, abs=1e-5)
+
+
+def test_residuals_of_one_sign_leave_no_share():
+    assert not shares(np.random.default_rng(0).uniform(0.1, 1.0, (20, 1))).any()

@@ -76,28 +76,6 @@ def test_losses_with_other_hyper_parameters_are_not_equal():
     assert one == Sharp().bind(data.train, 2)
 
 
-@pytest.mark.parametrize(("kind", "loss"), PAIRS)
-def test_a_subset_has_the_losses_of_its_instances(kind, loss):
-    data = MAKERS[kind]()
-    problem = solvers.make_problem(data, loss=loss, lam=0.1)
-    scores = problem.design.scores(np.random.default_rng(0).normal(size=problem.size))
-    chosen = np.arange(0, problem.loss.n_instances, 3)
-    part, rows = problem.loss.subset(chosen)
-    assert part.n_instances == chosen.size
-    there = Scores(scores.Z[rows], scores.tail)
-    np.testing.assert_allclose(part.values(there), problem.loss.values(scores)[chosen], rtol=1e-12)
-
-
-@pytest.mark.parametrize(("kind", "loss"), PAIRS)
-def test_the_slope_along_a_line_is_a_difference_of_values(kind, loss):
-    problem, scores, delta = line(kind, loss)
-    for t in (0.0, 0.4):
-        ahead, behind = (problem.loss.value(scores, delta, t + h) for h in (1e-5, -1e-5))
-        for side in (1, -1):
-            slope = problem.loss.slope(scores, delta, t, side)
-            assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-5, abs=1e-5)
-
-
 @pytest.mark.parametrize(("kind", "loss"), SMOOTH)
 def test_a_smooth_loss_has_one_subgradient_and_no_breakpoints(kind, loss):
     problem, scores, delta = line(kind, loss)
@@ -191,18 +169,6 @@ def test_the_product_with_the_hessian_can_be_had_again_and_changes_nothing(kind,
     np.testing.assert_array_equal(again.tail, once.tail)
     for a, b in zip(kept, (at.Z, at.tail, delta.Z, delta.tail), strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize(("kind", "loss"), CURVED)
-def test_second_derivatives_are_the_diagonal_of_the_hessian(kind, loss):
-    """Of scores of the first row of each instance, which do not bend one another."""
-    data, f, at, _, product = curved(kind, loss, 1.0)
-    rows = np.arange(len(at.Z)) if data.train.offsets is None else data.train.offsets[:-1]
-    found = f.second_derivatives(at, f.residual(at))
-    for c in range(f.n_outputs):
-        delta = Scores(np.zeros_like(at.Z), np.zeros_like(at.tail))
-        delta.Z[rows, c] = 1.0
-        np.testing.assert_allclose(found.Z[rows, c], product(delta).Z[rows, c], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "loss"), [pair for pair in PAIRS if pair[0] in ("multiclass", "sequences")])

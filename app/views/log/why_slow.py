@@ -1,0 +1,133 @@
+"""Findings: why the run under the cursor is slow, and what experiments say of it."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from solverscope.app import ui
+from solverscope.app.ui.material_ui import pmui
+from solverscope.app.views.base.exports import ShownTable
+from solverscope.app.views.base.view import View
+from solverscope.solvers import Finding, Problem, Trace, why_slow
+
+#: What stands above findings, and where there are none.
+HEADING = "Why {label} is slow, after {iterations} iterations"
+NOTHING = "No rule finds a reason why {label} is slow, after {iterations} iterations."
+
+
+class WhySlow(View):
+    """Findings on the run under the cursor, the costliest first.
+
+    They are computed off the page's thread when the run has ended, and while it works whenever it has twice
+    as many iterates. ``problem_of`` returns the problem of a run, ``try_out``, if given, starts the
+    experiment of a finding. ``results`` are texts on experiments by the ids of their findings.
+    """
+
+    id = "why-slow"
+    title = "Why slow?"
+    hint = "Press Run: reasons why the run under the cursor is slow stand here."
+
+    def build(self) -> None:
+        self.problem_of: Callable[[Trace], Problem | None] = lambda trace: trace.problem
+        self.try_out: Callable[[Trace, Finding], None] | None = None
+        self.results: Mapping[str, str] = {}
+        self.findings: list[Finding] = []
+        self._examined: Trace | None = None
+        self._asked = 0
+        self._said = ""
+        self._text = ui.TextPane("", stylesheets=[ui.asset("html.css", "why_slow.css")], margin=0)
+        self.cards = ui.column(kind="body")
+        self._body.extend([self._text, self.cards])
+
+    def has_content(self) -> bool:
+        return self.chosen is not None and len(self.chosen) > 0
+
+    def draw(self) -> None:
+        trace = self.chosen
+        stage = -1 if trace.result else int(math.log2(len(trace)))
+        if self._drawn.changed("findings", trace, stage):
+            if trace is not self._examined:
+                self._take(trace, "Reading the record …")
+            self._asked += 1
+            problem = self.problem_of(trace)
+            self.later(partial(_examine, trace, problem), partial(self._answered, trace, self._asked))
+        self._show_cards()
+
+    def tables(self) -> list[ShownTable]:
+        heads = ("finding", "share of the cost", "numbers", "experiment", "explained in")
+        rows = [
+            (one.id, f"{one.share:.0%}", one.text, self._result(one), one.reference) for one in self.findings
+        ]
+        return [ShownTable(self._said, heads, rows)] if rows else []
+
+    def _answered(self, trace: Trace, asked: int, found: list[Finding] | str | None) -> None:
+        """Show what was found, unless the rules were asked again meanwhile: an older answer may come last."""
+        if trace is self.chosen and asked == self._asked:
+            self._take(trace, found)
+
+    def _take(self, trace: Trace, found: list[Finding] | str | None) -> None:
+        """Show what was found on a run, or a sentence in place of it."""
+        self._examined = trace
+        self.findings = found if isinstance(found, list) else []
+        if isinstance(found, list):
+            about = {"label": trace.info.label, "iterations": ui.number(int(trace.iteration[-1]))}
+            self._said = (HEADING if found else NOTHING).format(**about)
+        else:
+            self._said = found or "The rules failed on this run: the server's log says why."
+        self._show_cards()
+
+    def _show_cards(self) -> None:
+        head = f"<h2>{html.escape(self._said)}</h2>" if self.findings else html.escape(self._said)
+        if self._text.object != head:
+            self._text.object = head
+        if self._drawn.changed("cards", self._examined, tuple(map(id, self.findings))):
+            self.cards.objects = [self._card(rank, one) for rank, one in enumerate(self.findings, 1)]
+        for card, finding in zip(self.cards.objects, self.findings, strict=True):
+            if card[1].object != (said := _result_line(self._result(finding))):
+                card[1].object = said
+
+    def _card(self, rank: int, finding: Finding) -> object:
+        css = [ui.asset("html.css", "why_slow.css")]
+        text = ui.TextPane(_told(rank, finding), stylesheets=css, sizing_mode="stretch_width", margin=0)
+        result = ui.TextPane("", stylesheets=css, sizing_mode="stretch_width", margin=0)
+        card = ui.column(text, result, kind="body finding")
+        if self.try_out is not None and finding.remedy is not None:
+            button = pmui.Button(label=f"Try {finding.remedy.says}", icon="play_arrow", variant="outlined")
+            button.param.update(size="small", margin=(4, 0, 12, 0))
+            button.on_click(lambda event: self._try(finding))
+            card.append(button)
+        return card
+
+    def _try(self, finding: Finding) -> None:
+        if self.try_out is not None and self._examined is not None:
+            self.try_out(self._examined, finding)
+
+    def _result(self, finding: Finding) -> str:
+        if finding.remedy is None:
+            return ""
+        return self.results.get(finding.id, "")
+
+
+def _examine(trace: Trace, problem: Problem | None, pulse: Callable[[], None]) -> list[Finding] | str:
+    if problem is None:
+        return f"The problem of {trace.info.label} is not in memory: run it again to see why it is slow."
+    try:
+        return why_slow(trace, problem.with_pulse(pulse))
+    except ValueError as error:
+        return ui.capital(f"{error}.")
+
+
+def _told(rank: int, finding: Finding) -> str:
+    """Return a finding as HTML: its name, its share of the cost, its numbers, and where it is explained."""
+    share = f"about {finding.share:.0%} of the cost"
+    return (
+        f"<h3>{rank}. {html.escape(finding.id.replace('-', ' '))} <small>{share}</small></h3>"
+        f"<p>{html.escape(finding.text)}</p><p class='note'>See {html.escape(finding.reference)}.</p>"
+    )
+
+
+def _result_line(said: str) -> str:
+    return f"<p class='result' role='status'>{html.escape(said)}</p>" if said else ""

@@ -1,0 +1,317 @@
+"""The bank: all checks of a solver on a few small problems, with their time, and findings made small."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from ..declare import Declared
+from ..methods.solver import Solver
+from ..problems.losses.loss import Loss
+from ..problems.penalties import Penalty
+from ..registry import LOSSES, PENALTIES
+from .bench import Bench, why_not
+from .case import PAIRS_OF_CASES, CheckCase
+from .claims import claims
+from .data import data_checks
+from .finding import Check, CheckFailure, Fault
+from .losses import LossBench, losses
+from .observed import WALL_SECONDS
+from .penalties import PenaltyBench, penalties
+from .runs import runs, twin_checks
+from .searches import searches
+from .sets import sets
+
+#: CPU seconds for all checks of a solver, and cases on which it is tried.
+SECONDS_OF_CHECKS, MOST_CASES = 45.0, 4
+#: CPU seconds for making one finding smaller.
+SECONDS_TO_SHRINK = 2.0
+
+
+def _over_runs(check: Check) -> Check:
+    """Return a check of each run of a bench, from one of a run."""
+
+    def find(bench: Bench) -> Iterator[Fault]:
+        for run in bench.runs:
+            yield from check.find(run)
+
+    return replace(check, find=find)
+
+
+#: All checks of a solver, those that are nearest to a cause first.
+SOLVER_CHECKS: tuple[Check, ...] = (
+    *(check for check in runs if check.name in ("run_does_not_fail", "start_is_left_as_it_is")),
+    *map(_over_runs, (*claims[:-1], *searches, *sets[:-1])),
+    *(check for check in runs if check.name not in ("run_does_not_fail", "start_is_left_as_it_is")),
+)
+
+
+class CheckClock:
+    """CPU seconds of this process since it was made; a wait counts for a share of its wall time."""
+
+    def __init__(self) -> None:
+        self._cpu, self._wall = time.process_time(), time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        wall = time.monotonic() - self._wall
+        return max(time.process_time() - self._cpu, wall / WALL_SECONDS)
+
+
+@dataclass
+class CheckReport:
+    """What the checks of one thing found.
+
+    Attributes
+    ----------
+    tested : str
+        Its id.
+    findings : list of CheckFailure
+        At most one of each check, in the order of the checks.
+    passed : list of str
+        Checks that found nothing.
+    left : list of str
+        Checks for which there was no time.
+    seconds : float
+        Wall seconds that all took.
+    cases : list of CheckCase
+        The problems.
+    """
+
+    tested: str
+    findings: list[CheckFailure] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    cases: list[CheckCase] = field(default_factory=list)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the report without its findings, as a record of type "checked"."""
+        counts = {"findings": len(self.findings), "passed": len(self.passed), "left": self.left}
+        return {"type": "checked", "tested": self.tested, **counts, "seconds": round(self.seconds, 3)}
+
+
+def cases_for(solver: Solver, most: int = MOST_CASES) -> list[CheckCase]:
+    """Make the cases on which a solver is tried, the most usual first.
+
+    Raises ValueError if it takes no loss with any penalty.
+    """
+    found = [CheckCase.made(*pair) for pair in PAIRS_OF_CASES if not why_not(solver, *pair[1:])]
+    if not found:  # one that takes only what is unusual
+        every = itertools.product(LOSSES, PENALTIES)
+        pairs = [pair for pair in every if pair[0] != "toy" and not why_not(solver, *pair)]
+        found = [CheckCase.made(LOSSES[loss].kinds[0], loss, penalty) for loss, penalty in pairs[:most]]
+    if not found:
+        raise ValueError(f"{solver.id} takes no loss with any penalty: see what it needs, {solver.needs}")
+    return found[:most]
+
+
+def check_solver(
+    solver: Solver | type[Solver],
+    *,
+    twin: Solver | None = None,
+    cases: Sequence[CheckCase] = (),
+    seconds: float = SECONDS_OF_CHECKS,
+    shrink: bool = True,
+    say: Callable[[str], None] = lambda text: None,
+) -> CheckReport:
+    """Check a solver on small problems.
+
+    Parameters
+    ----------
+    solver : Solver or class
+        The solver, or its class with the hyper-parameters at their defaults. It need not be registered.
+    twin : Solver, optional
+        A solver whose iterates should be the same. Its optimum is then the one that is trusted.
+    cases : sequence of CheckCase
+        The problems; by default some that it takes.
+    seconds : float
+        CPU seconds for all checks, compiling included.
+    shrink : bool
+        Whether findings are made smaller.
+    say : callable
+        Called with the name of each check, and the problem, before it begins.
+
+    Returns
+    -------
+    CheckReport
+
+    Raises
+    ------
+    ValueError
+        If the solver takes no loss with any penalty, or the twin takes none of its problems.
+    """
+    made = solver() if isinstance(solver, type) else solver
+    chosen = list(cases) or cases_for(made)
+    if twin is not None:
+        chosen = [case for case in chosen if not why_not(twin, case.loss, case.penalty)]
+        if not chosen:
+            raise ValueError(f"{twin.id} takes no problem that {made.id} takes: choose another twin")
+    began, clock, report = time.monotonic(), CheckClock(), CheckReport(made.id)
+    found: dict[str, CheckFailure] = {}
+    passed: dict[str, None] = {}
+    checks = SOLVER_CHECKS if twin is None else (*SOLVER_CHECKS, *twin_checks)
+    for case in chosen:
+        bench = Bench(made, case, twin=twin)
+        report.cases.append(case)
+        for check in checks:
+            left = seconds - clock.seconds
+            if left < 0.0:
+                break
+            if check.name in found or bench.refused is not None:
+                continue
+            say(f"{check.name} on {case}")
+            fault = check.first(bench)
+            if fault is None:
+                passed[check.name] = None
+                continue
+            endless = any(run.endless for run in bench.made)  # then each further run takes all its time
+            most = min(SECONDS_TO_SHRINK, 0.5 * left) if shrink and not endless else 0.0
+            found[check.name] = shrunk(check, bench, fault, most)
+            if endless:
+                break
+        if left < 0.0 or any(run.endless for run in bench.made):
+            break
+    report.findings = [found[check.name] for check in checks if check.name in found]
+    report.passed = [check.name for check in checks if check.name in passed and check.name not in found]
+    report.left = [check.name for check in checks if check.name not in passed and check.name not in found]
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def check_loss(loss: Loss | type[Loss]) -> CheckReport:
+    """Check a loss on labels of each kind that it takes; it need not be registered.
+
+    Its values, derivatives, curvature and conjugate are compared with their definitions.
+    """
+    made = loss() if isinstance(loss, type) else loss
+    report, began = CheckReport(made.id), time.monotonic()
+    with _registered(LOSSES, type(made)):
+        report.cases = [CheckCase.made(kind, made.id, "l2") for kind in made.kinds if kind != "function"]
+        benches = [LossBench(made, case) for case in report.cases]
+        _fill(report, losses, benches)
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def check_penalty(penalty: Penalty | type[Penalty]) -> CheckReport:
+    """Check a penalty, which need not be registered.
+
+    Its value, slope, subgradient, prox and λ_max are compared with their definitions.
+    """
+    made = penalty() if isinstance(penalty, type) else penalty
+    report, began = CheckReport(made.id), time.monotonic()
+    _fill(report, penalties, [PenaltyBench(made)])
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def check_dataset(data: Any) -> CheckReport:
+    """Check a data set, as ``datasets.load`` returns it: shapes, labels, and problems made of it."""
+    report, began = CheckReport(data.id), time.monotonic()
+    _fill(report, data_checks, [data])
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _fill(report: CheckReport, checks: Sequence[Check], benches: Sequence[Any]) -> None:
+    for check in checks:
+        for bench in benches:
+            if (fault := _first(check, bench)) is not None:
+                case = getattr(bench, "case", None)
+                where = (fault.sentence, fault.iteration, case)
+                report.findings.append(
+                    CheckFailure(report.tested, check.name, check.quantity, check.claim, *where)
+                )
+                break
+        else:
+            report.passed.append(check.name)
+
+
+def _first(check: Check, tested: Any) -> Fault | None:
+    """Return the first fault; an exception of what is tested is one."""
+    try:
+        return check.first(tested)
+    except (
+        NotImplementedError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        AttributeError,
+    ) as error:
+        return Fault(f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def _registered(table: dict[str, Any], cls: type[Declared]) -> Iterator[None]:
+    """Register a class during the block."""
+    before = table.get(cls.id)
+    table[cls.id] = cls
+    try:
+        yield
+    finally:
+        if before is None:
+            del table[cls.id]
+        else:
+            table[cls.id] = before
+
+
+def tests_of(thing: Any) -> Iterator[tuple[str, str, Callable[[Any], None]]]:
+    """Yield the id of a thing, the name of each of its checks, and a function that raises AssertionError."""
+    made = thing() if isinstance(thing, type) else thing
+    if isinstance(made, Solver):
+        benches = [Bench(made, case) for case in cases_for(made)]
+        for check in SOLVER_CHECKS:
+            yield made.id, check.name, partial(_assert_solver, check, benches)
+        return
+    checks, report = (losses, check_loss) if isinstance(made, Loss) else (penalties, check_penalty)
+    if not isinstance(made, Loss | Penalty):
+        checks, report = data_checks, check_dataset
+    for check in checks:
+        yield made.id, check.name, partial(_assert_report, check.name, report)
+
+
+def _assert_solver(check: Check, benches: Sequence[Bench], solver: object) -> None:
+    found = find(check, benches)
+    if found is not None:
+        raise AssertionError(str(shrunk(check, *found, SECONDS_TO_SHRINK)))
+
+
+def _assert_report(name: str, report: Callable[[Any], CheckReport], thing: Any) -> None:
+    for finding in report(thing).findings:
+        if finding.check == name:
+            raise AssertionError(str(finding))
+
+
+def find(check: Check, benches: Sequence[Bench]) -> tuple[Bench, Fault] | None:
+    """Return the first bench on which a check finds something, and what it finds."""
+    for bench in benches:
+        if bench.refused is None and (fault := check.first(bench)) is not None:
+            return bench, fault
+    return None
+
+
+def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> CheckFailure:
+    """Return the finding on the smallest case on which the same check still finds something.
+
+    Samples, features and iterations are halved while it does.
+    """
+    clock = CheckClock()
+    smaller: Iterator[CheckCase] = bench.case.smaller()
+    while (case := next(smaller, None)) is not None and clock.seconds < seconds:
+        try:
+            tried = bench.on(case, seconds=min(bench.seconds, 1.0))
+            found = check.first(tried) if tried.refused is None else None
+        except ValueError:  # the data are none any more, as with one label alone
+            continue
+        if found is not None and found.quantity == fault.quantity:
+            bench, fault, smaller = tried, found, case.smaller()
+    quantity = fault.quantity or check.quantity
+    where = (fault.sentence, fault.iteration, bench.case)
+    return CheckFailure(bench.solver.id, check.name, quantity, check.claim, *where)

@@ -1,0 +1,39 @@
+"""The decorator that makes a test of each check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .bank import tests_of
+
+
+def parametrize_with_checks(tested: Sequence[Any]) -> Callable[..., Any]:
+    """Return a decorator of a test function that gets each of these things with each of its checks.
+
+    Parameters
+    ----------
+    tested : sequence
+        Solvers, losses and penalties, objects or classes, and data sets.
+
+    Returns
+    -------
+    decorator
+        Of a function of ``solver`` and ``check``; ``check(solver)`` raises AssertionError with the sentence
+        of what it finds.
+
+    Examples
+    --------
+    >>> from solverscope import solvers
+    >>> @solvers.parametrize_with_checks([solvers.make_solver("prox-gd")])
+    ... def test_my_solver(solver, check):
+    ...     check(solver)
+    """
+    import pytest
+
+    cases = [
+        pytest.param(thing, check, id=f"{id}-{name}")
+        for thing in tested
+        for id, name, check in tests_of(thing)
+    ]
+    return pytest.mark.parametrize(("solver", "check"), cases)

@@ -1,0 +1,17 @@
+"""Descriptions of objects as HTML, which notebooks show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+
+def html_table(title: str, values: Mapping[str, object]) -> str:
+    """Return a table with a row for each value that is not empty, below a title."""
+    left = 'style="text-align:left"'
+    rows = "".join(
+        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(text)}</td></tr>"
+        for name, value in values.items()
+        if (text := "" if value is None else str(value))
+    )
+    return f"<table><caption {left}><b>{escape(title)}</b></caption>{rows}</table>"

@@ -1,0 +1,74 @@
+"""The steps of direction finding (Yu et al. 2010, Algorithm 2) as a probe records them."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..curvature.inverse import Inverse
+from ..methods.iterate import Iterate
+
+#: Steps that are kept, at most: the first.
+MOST_DIRECTION_STEPS = 2000
+#: Weights up to which the largest eigenvalue of B is computed, and up to which it is that of the matrix.
+MOST_SPECTRUM_WEIGHTS, MOST_MATRIX_WEIGHTS = 20_000, 100
+#: Products with B by which it is approached from below for more weights.
+POWER_STEPS = 30
+
+
+def direction_steps(it: Iterate) -> dict[str, np.ndarray] | None:
+    """Copy M(p⁽ⁱ⁾), D(α⁽ⁱ⁾), ε⁽ⁱ⁾ and the largest gᵀp⁽ⁱ⁾ over the steps i, and the tolerance.
+
+    ``shares`` are α⁽ⁱ⁾ of the first steps, a row each, nan for a subgradient not met yet. Of Theorem 7,
+    ``G`` is the largest ‖g‖ met, ``H`` the largest eigenvalue of B, nan if it is not known. Return None if
+    the solver finds its direction otherwise.
+    """
+    direction = it.live.get("direction")
+    if direction is None or not direction.path:
+        return None
+    steps = np.array(direction.path[:MOST_DIRECTION_STEPS])
+    rows = len(direction.shares)
+    shares = np.full((rows, rows), np.nan, dtype=np.float32)
+    for row, share in zip(shares, direction.shares, strict=True):
+        row[: min(share.size, rows)] = share[:rows]
+    first = float(direction.met[0] @ direction.met[0]) if direction.met else 0.0
+    seen = {name: steps[:, k].copy() for k, name in enumerate(("model", "dual", "gap", "sup"))}
+    return seen | {
+        "shares": shares,
+        "epsilon": np.array(direction.epsilon),
+        "steps": np.array(len(direction.path)),
+        "descends": np.array(direction.descends),
+        "G": np.array(math.sqrt(max(first, float(steps[:, 4].max())))),
+        "H": np.array(largest_eigenvalue(it.live.get("inverse", it.live.get("memory")), direction.p.size)),
+    }
+
+
+def largest_eigenvalue(B: Inverse | None, size: int) -> float:
+    """Return the largest eigenvalue of B, up to 100 weights exactly; nan if B is not known or is large."""
+    if B is None or size > MOST_SPECTRUM_WEIGHTS:
+        return math.nan
+    if not len(B):
+        return 1.0
+    B = copy.copy(B)  # an observation is no work of the solver, and waits for nothing
+    B.pulse = lambda: None
+    if size <= MOST_MATRIX_WEIGHTS:
+        return float(np.linalg.eigvalsh(np.stack([B.inverse_product(unit) for unit in np.eye(size)]))[-1])
+    v = np.random.default_rng(0).normal(size=size)
+    for _ in range(POWER_STEPS):
+        v = B.inverse_product(v / np.linalg.norm(v))
+    return float(np.linalg.norm(v))
+
+
+def gap_bound(seen: Mapping[str, Any]) -> np.ndarray:
+    """Return the bound of ε⁽ⁱ⁾ by Theorem 7 for each step; nan if H is not known.
+
+    From 1/ε⁽ⁱ⁺¹⁾ ≥ 1/ε⁽ⁱ⁾ + c with c = 1/(8 G²H) follows ε⁽ⁱ⁾ ≤ 1/(1/ε⁽¹⁾ + c (i − 1)). Lemma 8 prints i in
+    place of i − 1, which does not hold for i = 1.
+    """
+    gap, c = seen["gap"], 1.0 / (8.0 * float(seen["G"]) ** 2 * float(seen["H"]))
+    with np.errstate(divide="ignore"):
+        return 1.0 / (1.0 / np.maximum(gap[0], 0.0) + c * np.arange(gap.size))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from types import CodeType
+from typing import Any, NamedTuple
 
 
 class UserCode(NamedTuple):
@@ -16,8 +18,33 @@ class UserCode(NamedTuple):
 def user_code(cls: type) -> UserCode | None:
     """Return the code that a class comes from; None unless its module's loader keeps it as ``code``, as that
     of plug-ins does. The file may have changed since."""
+    return getattr(_module(cls).get("__loader__"), "code", None)
+
+
+def functions_of(cls: type, file: str) -> set[CodeType]:
+    """Return the code of all functions of a file, in the module of a class."""
+    found: set[CodeType] = set()
+    for value in list(_module(cls).values()):
+        members = vars(value).values() if isinstance(value, type) else [value]
+        for member in list(members):
+            function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            code = getattr(function, "__code__", None)
+            if isinstance(code, CodeType) and code.co_filename == file:
+                found.update(_nested(code))
+    return found
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _module(cls: type) -> Mapping[str, Any]:
+    """Return the names of the module that a class was made in; another one of its name may have followed."""
     for value in vars(cls).values():
         module = getattr(value, "__globals__", {})
         if module.get("__name__") == cls.__module__:
-            return getattr(module.get("__loader__"), "code", None)
-    return None
+            return module
+    return {}

@@ -44,6 +44,7 @@ LIVE = LiveReferences(
     direction="Direction of the next step, with the subgradients that it combines",
     inverse="Inverse: the estimate of the inverse Hessian, as an operator",
     clustering="Clusters of the weights in this phase, or the newest ones",
+    executed_lines="lines of the plug-in's file that led here, if the trace follows them",
     shrinking="ShrinkTest: the weights tested and their bound, or a function of w that returns it",
 )
 

@@ -262,6 +262,10 @@ PLANE = Probe("plane", plane)
 TRAJECTORIES = Probe("trajectories", begin=lambda problem: WeightFollower())
 #: The model that the weights make: the largest, those of pixels and transitions, predictions for examples.
 LEARNED = Probe("learned", begin=Learner)
+#: The lines of a plug-in's file that led to an iterate.
+CODE_LINES = Probe(
+    "code-lines", lambda it: {"lines": it.live["executed_lines"]} if "executed_lines" in it.live else None
+)
 #: The steps of direction finding.
 DIRECTION = Probe("direction", direction_steps)
 #: The cutting planes of a bundle method: the weight of each, the lower bound, and of small problems the cuts.

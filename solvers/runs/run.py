@@ -14,8 +14,9 @@ import numpy as np
 
 from ..compatibility import refusal
 from ..compute.blas import one_blas_thread
+from ..compute.line_tracer import LineTracer
 from ..compute.threads import CodePlace, raise_in, stack
-from ..compute.user_code import user_code
+from ..compute.user_code import functions_of, user_code
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
 from ..probes.probe import Probe, ProbeStore
@@ -145,7 +146,7 @@ class Run:
                 code="" if code is None else code.digest,
             )
         )
-        self.trace.names, self.trace.problem = problem.names, self.here
+        self.trace.names, self.trace.problem, self.trace.code = problem.names, self.here, code
         self.trace.probes = ProbeStore(probes, problem)
         self._clock = SolverClock(self._pulse)
         self._observer = Observer(self.problem, self._pulse)
@@ -358,12 +359,26 @@ class Run:
             self._pulse()
 
     def _advance(self, iterates: Iterator[Iterate]) -> Iterate:
-        iterate = self._clock.advance(iterates, self.problem)
+        iterate = self._follow_lines(iterates) or self._clock.advance(iterates, self.problem)
         # a branch of a branch replays some iterates twice
         before = -1 if self.trace.status == "replaying" else self._number
         check(iterate, self.solver.id, self.problem.size, before)
         self._number = int(iterate.iteration)
         self._clock.adopt(iterate)
+        return iterate
+
+    def _follow_lines(self, iterates: Iterator[Iterate]) -> Iterate | None:
+        """Return the next iterate with the lines of a plug-in that led to it; None unless they are wanted."""
+        code = self.trace.code
+        if code is None or not self.trace.follows_lines:
+            return None
+        tracer = LineTracer(code.file, functions_of(type(self.solver), code.file))
+        with tracer.following():
+            iterate = self._clock.advance(iterates, self.problem)
+        self._clock.deduct(tracer.seconds)
+        if isinstance(iterate, Iterate):
+            lines = np.array(sorted(tracer.lines), dtype=np.int32)
+            iterate.live = {**iterate.live, "executed_lines": lines}
         return iterate
 
     def _record(self, iterate: Iterate) -> None:

@@ -80,6 +80,10 @@ class SolverClock:
         if not np.isnan(iterate.cpu_seconds):
             self.cpu, self.wall = iterate.cpu_seconds, iterate.wall_seconds
 
+    def deduct(self, seconds: float) -> None:
+        """Take back CPU seconds that an observation took inside the solver."""
+        self.cpu, self.wall = max(self.cpu - seconds, 0.0), max(self.wall - seconds, 0.0)
+
     def end_replay(self, seconds: tuple[float, float]) -> None:
         """Count the time so far as replay, and continue from the old run's CPU and wall seconds."""
         self.replay_seconds, (self.cpu, self.wall) = self.cpu, seconds

@@ -16,6 +16,7 @@ from weakref import ref
 import numpy as np
 
 from ..compute.atomic_files import replacing
+from ..compute.user_code import UserCode
 from ..methods.iterate import FIELDS
 from ..methods.iterate_record import Field, own_field
 from ..probes.probe import ProbeStore
@@ -66,6 +67,10 @@ class Trace:
         What rows and columns of W are called.
     probes : ProbeStore
         What probes have observed.
+    code : UserCode or None
+        The file that a plug-in's solver comes from, while the trace is in memory.
+    follows_lines : bool
+        Whether executed lines of it are wanted, as the live reference ``executed_lines`` of iterates.
 
     Examples
     --------
@@ -88,6 +93,8 @@ class Trace:
         self.test_metric: list[tuple[int, float, float]] = []  # iteration, CPU seconds, value
         self.names = Names()
         self.probes = ProbeStore()
+        self.code: UserCode | None = None
+        self.follows_lines = False
         self._problem: Callable[[], Problem | None] = lambda: None
         self.cadence = 1
         self._lock = threading.Lock()

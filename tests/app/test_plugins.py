@@ -11,7 +11,9 @@ import pytest
 from solverscope import datasets, solvers
 from solverscope.app import plugins
 from solverscope.app.plugins import PluginError, load_all, load_file
+from solverscope.solvers import Run
 from solverscope.solvers.compute.user_code import user_code
+from solverscope.solvers.probes.probe import CODE_LINES
 
 pytestmark = pytest.mark.usefixtures("registries")
 
@@ -303,3 +305,19 @@ def test_a_saved_file_is_loaded_again_and_a_broken_one_leaves_the_old_code(tmp_p
     assert ["Strides" in code.text for code in codes] == [False, True]
     assert codes[1].digest == reloads[0].digest != codes[0].digest
     assert user_code(solvers.SOLVERS["prox-gd"]) is None
+
+
+def test_executed_lines_of_a_plugin_are_followed_while_that_is_asked_for(tmp_path, small_problem):
+    load_file(write(tmp_path, SOLVER))
+    run = Run(small_problem, solvers.make_solver("steps"), probes=[CODE_LINES])
+    for trace in run.steps():
+        trace.follows_lines = len(trace) in (2, 3)
+        if len(trace) == 5:
+            break
+    seen = {iteration: found["lines"].tolist() for iteration, found in trace.probes.entries("code-lines")}
+    assert seen.keys() == {2, 3}
+    lines = trace.code.text.splitlines()
+    executed = [lines[k - 1].strip() for k in seen[2]]
+    assert executed[0] == "while True:"
+    assert any("problem.penalty.prox" in line for line in executed)
+    assert not any("self.step" in line and "param" in line for line in executed)

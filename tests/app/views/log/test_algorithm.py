@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from solverscope.app.views import Algorithm
 from solverscope.app.views.log.algorithm import typeset
 from solverscope.solvers import SOLVERS, Trace, pseudocode
+from solverscope.solvers.compute.user_code import UserCode
+from solverscope.solvers.probes.probe import CODE_LINES, ProbeStore
 from tests.app.helpers import text
 
 RECORDS = [
@@ -63,4 +66,21 @@ def test_an_index_is_a_whole_one_and_names_of_parameters_have_none(solver):
 def test_a_solver_that_nobody_has_written_down_has_none():
     view = Algorithm(trace("mine"))
     assert not view.has_content()
-    assert "<li" not in text(view)
+    assert 'class="steps"' not in text(view)
+
+
+def test_python_of_a_plugin_is_shown_with_the_lines_that_an_iterate_has_executed():
+    run = trace("no-solver-of-ours")
+    run.code = UserCode("/somewhere/mine.py", "a = 1\nb = a < 2\nc = 3\n", "12ab")
+    run.probes = ProbeStore.of([(1, {CODE_LINES.name: {"lines": np.array([2, 3])}})])
+    view = Algorithm(run)
+    view.cursor.place(run, 1)
+    assert "mine.py" in text(view)
+    assert "code 12ab" in text(view)
+    assert told(view) == ["b = a &lt; 2", "c = 3"]
+    assert not run.follows_lines
+    view.lines = True
+    assert run.follows_lines
+    view.cursor.place(run, 0)
+    assert told(view) == []
+    assert "the lines of iterate 0 were not followed" in text(view)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -38,7 +39,7 @@ class DirectionView(ProbeView):
     every = 3
 
     def build(self) -> None:
-        self._said = ui.cursor_text(2, 3, on_top=True)
+        self._said = ui.cursor_text(2, 4, on_top=True)
         self._values = ui.source("step", "model", "dual", "least")
         self._gaps = ui.source("step", "gap", "bound")
         self._tolerance = ui.source("step", "epsilon")
@@ -56,7 +57,7 @@ class DirectionView(ProbeView):
         tips = [("step i", "@step"), ("ε", "@gap{0.[000]e+0}"), ("its bound", "@bound{0.[000]e+0}")]
         lines = (("gap", SHARE_COLOR, "solid"), ("bound", BOUND_COLOR, "dashed"))
         self._curves(self.gaps, self._gaps, lines, tips)
-        ui.curve(self.gaps, self._tolerance, "epsilon", color=ui.GREY, dash="dotted", width=2)
+        self._curves(self.gaps, self._tolerance, (("epsilon", ui.GREY, "dotted"),))
         palette = [f"{SHARE_COLOR}{alpha:02x}" for alpha in range(40, 256)]
         tips = [("subgradient", "$y{0}"), ("step", "$x{0}"), ("share", "@image{0.[0000]}")]
         beyond = {"low_color": f"{ui.GREY}30", "nan_color": "#00000000"}
@@ -83,7 +84,7 @@ class DirectionView(ProbeView):
         return plot
 
     def _curves(
-        self, plot: figure, source: ColumnDataSource, lines: Lines, tips: list[tuple[str, str]]
+        self, plot: figure, source: ColumnDataSource, lines: Lines, tips: Sequence[tuple[str, str]] = ()
     ) -> None:
         """Draw columns of a source as lines over its steps, with a dot at each step of the first two."""
         for k, (name, color, dash) in enumerate(lines):

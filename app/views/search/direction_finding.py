@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,7 @@ from solverscope.solvers.probes.direction_steps import gap_bound
 #: The column, the colour and the dash of curves.
 Lines = tuple[tuple[str, str, str], ...]
 #: Gaps below this are drawn as this: rounding may make them zero or negative.
-LEAST_GAP = 1e-16
+MIN_DRAWN_EPSILON = 1e-16
 SHARE_COLOR, DUAL_COLOR, BOUND_COLOR = ui.COLORS[0], ui.COLORS[1], ui.COLORS[2]
 
 
@@ -38,7 +39,7 @@ class DirectionView(ProbeView):
     every = 3
 
     def build(self) -> None:
-        self._said = ui.cursor_text(2, 3, on_top=True)
+        self._said = ui.cursor_text(2, 4, on_top=True)
         self._values = ui.source("step", "model", "dual", "least")
         self._gaps = ui.source("step", "gap", "bound")
         self._tolerance = ui.source("step", "epsilon")
@@ -56,7 +57,7 @@ class DirectionView(ProbeView):
         tips = [("step i", "@step"), ("ε", "@gap{0.[000]e+0}"), ("its bound", "@bound{0.[000]e+0}")]
         lines = (("gap", SHARE_COLOR, "solid"), ("bound", BOUND_COLOR, "dashed"))
         self._curves(self.gaps, self._gaps, lines, tips)
-        ui.curve(self.gaps, self._tolerance, "epsilon", color=ui.GREY, dash="dotted", width=2)
+        self._curves(self.gaps, self._tolerance, (("epsilon", ui.GREY, "dotted"),))
         palette = [f"{SHARE_COLOR}{alpha:02x}" for alpha in range(40, 256)]
         tips = [("subgradient", "$y{0}"), ("step", "$x{0}"), ("share", "@image{0.[0000]}")]
         beyond = {"low_color": f"{ui.GREY}30", "nan_color": "#00000000"}
@@ -83,7 +84,7 @@ class DirectionView(ProbeView):
         return plot
 
     def _curves(
-        self, plot: figure, source: ColumnDataSource, lines: Lines, tips: list[tuple[str, str]]
+        self, plot: figure, source: ColumnDataSource, lines: Lines, tips: Sequence[tuple[str, str]] = ()
     ) -> None:
         """Draw columns of a source as lines over its steps, with a dot at each step of the first two."""
         for k, (name, color, dash) in enumerate(lines):
@@ -98,8 +99,10 @@ class DirectionView(ProbeView):
         step = np.arange(1, n + 1)
         ui.fill(self._values, step, seen["model"], seen["dual"], np.minimum.accumulate(seen["model"]))
         bound = gap_bound(seen)
-        ui.fill(self._gaps, step, np.maximum(seen["gap"], LEAST_GAP), np.maximum(bound, LEAST_GAP))
-        ui.fill(self._tolerance, [1, max(n, 2)], [max(float(seen["epsilon"]), LEAST_GAP)] * 2)
+        ui.fill(
+            self._gaps, step, np.maximum(seen["gap"], MIN_DRAWN_EPSILON), np.maximum(bound, MIN_DRAWN_EPSILON)
+        )
+        ui.fill(self._tolerance, [1, max(n, 2)], [max(float(seen["epsilon"]), MIN_DRAWN_EPSILON)] * 2)
         rows = seen["shares"]
         self._shares.data = ui.picture(rows.T, 0.5, 0.5, max(len(rows), 1), max(len(rows), 1))
         self._said.object = sentence(self.chosen, iteration, seen)
@@ -134,7 +137,7 @@ def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     if math.isnan(H):
         said += "The bound of Theorem 7 is not drawn: the largest eigenvalue H of B is not known here."
     elif seen["gap"].size > 1:
-        far = float(gap_bound(seen)[-1]) / max(gap, LEAST_GAP)
+        far = float(gap_bound(seen)[-1]) / max(gap, MIN_DRAWN_EPSILON)
         c = 8.0 * float(seen["G"]) ** 2 * H
         said += f"With 8G²H = {number(c, 3)} Theorem 7 allows an ε {number(far, 3)} times as large. "
         worst = smallest_decrease(seen["gap"]) * c
@@ -144,4 +147,4 @@ def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
 
 def smallest_decrease(gap: np.ndarray) -> float:
     """Return the smallest (ε⁽ⁱ⁾ − ε⁽ⁱ⁺¹⁾)/(ε⁽ⁱ⁾)² over the steps."""
-    return min(((a - b) / a**2 for a, b in pairwise(gap.tolist()) if a > LEAST_GAP), default=math.inf)
+    return min(((a - b) / a**2 for a, b in pairwise(gap.tolist()) if a > MIN_DRAWN_EPSILON), default=math.inf)

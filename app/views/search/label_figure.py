@@ -10,12 +10,6 @@ from solverscope.app.views.search.line_figures import KINK_COLOR, PHI_COLOR, PLO
 from solverscope.solvers.probes.label_lines import LabelLines
 
 LINE_COLOR, NEW_COLOR = ui.GREY, ui.COLORS[1]
-LABEL_MARKS = (
-    ("─", LINE_COLOR, "a label"),
-    ("━", PHI_COLOR, "maximum of the lines examined"),
-    ("─", NEW_COLOR, "line examined last"),
-    ("●", KINK_COLOR, "kink"),
-)
 
 
 class LabelFigure:
@@ -36,11 +30,10 @@ class LabelFigure:
         self.figure.line(*at, source=self._new, color=NEW_COLOR, line_width=2, name="new")
         self.figure.scatter(*at, source=self._kinks, color=KINK_COLOR, line_color=ui.GREY, size=9)
         self.slider = pmui.IntSlider(
-            label="Lines examined", start=1, end=2, value=1, width=220, size="small", margin=(2, 16)
+            label="Lines examined", start=1, end=2, value=1, width=140, size="small", margin=(2, 12)
         )
         self.slider.param.watch(lambda event: self._draw(), "value")
         self.said = ui.html()
-        self.legend = ui.html(ui.mark_legend(LABEL_MARKS))
 
     def show(self, found: LabelLines | None, reach: float) -> None:
         """Draw the lines of a sample for 0 <= t <= ``reach``, all of them examined."""

@@ -93,17 +93,13 @@ class LineSearch(ProbeView):
         self._model = pmui.Checkbox.from_param(
             self.param.models, label="Model of f", size="small", margin=(8, 4)
         )
-        controls = ui.column(*self._knobs.values(), self._zoom, self._model, kind="controls")
+        self.labels = LabelFigure("label-lines")
+        self.labels.slider.visible = False
+        knobs = (*self._knobs.values(), self._zoom, self._model, self.labels.slider)
+        controls = ui.column(*knobs, kind="controls")
         self._slope = ui.column(self.late_pane(self.figures.slope), kind="narrow")
         self._slope.visible = False
-        self.labels = LabelFigure("label-lines")
-        self._labels = ui.column(
-            self.late_pane(self.labels.figure),
-            self.labels.slider,
-            self.labels.said,
-            self.labels.legend,
-            kind="narrow",
-        )
+        self._labels = ui.column(self.late_pane(self.labels.figure), self.labels.said, kind="narrow")
         self._labels.visible = False
         across = ui.column(
             ui.column(self.late_pane(self.figures.phi), kind="broad"),
@@ -257,7 +253,7 @@ class LineSearch(ProbeView):
             if looked is not None or why:
                 self._slope.visible = looked is not None and looked.study.has_slopes
                 lines = None if looked is None else looked.study.label_lines
-                self._labels.visible = lines is not None
+                self._labels.visible = self.labels.slider.visible = lines is not None
                 self.labels.show(lines, 1.0 if looked is None else looked.study.window[1])
             self._enable(looked, bool(why))
             self._said.object = f"<p>{self._sentence(iteration, seen)}{' ' + why if why else ''}</p>"

@@ -53,14 +53,21 @@ def largest_eigenvalue(B: Inverse | None, size: int) -> float:
         return math.nan
     if not len(B):
         return 1.0
-    B = copy.copy(B)  # an observation is no work of the solver, and waits for nothing
-    B.pulse = lambda: None
+    of = quiet(B)
     if size <= MOST_MATRIX_WEIGHTS:
-        return float(np.linalg.eigvalsh(np.stack([B.inverse_product(unit) for unit in np.eye(size)]))[-1])
+        return float(np.linalg.eigvalsh(np.stack([of.inverse_product(unit) for unit in np.eye(size)]))[-1])
     v = np.random.default_rng(0).normal(size=size)
     for _ in range(POWER_STEPS):
-        v = B.inverse_product(v / np.linalg.norm(v))
+        v = of.inverse_product(v / np.linalg.norm(v))
     return float(np.linalg.norm(v))
+
+
+def quiet(B: Inverse) -> Any:
+    """Return a copy of B that calls no pulse: an observation is no work of the solver, and waits for
+    nothing."""
+    copied: Any = copy.copy(B)
+    copied.pulse = lambda: None
+    return copied
 
 
 def gap_bound(seen: Mapping[str, Any]) -> np.ndarray:

@@ -289,7 +289,7 @@ def _trials(column: int) -> Callable[[Iterate], list[float] | None]:
 
 def _pair(attribute: str) -> Callable[[Iterate], np.ndarray | None]:
     def read(iterate: Iterate) -> np.ndarray | None:
-        pairs = getattr(iterate.live.get("memory"), attribute, ())
+        pairs: list[np.ndarray] = getattr(iterate.live.get("memory"), attribute, [])
         return pairs[-1] if len(pairs) else None
 
     return read

@@ -13,6 +13,8 @@ from .finding import Finding, Remedy
 UNLIKE_SCALES = 50.0
 #: Correlation from which on two columns are nearly equal.
 NEARLY_EQUAL = 0.99
+#: Share of the columns that must be nearly equal to another.
+COMMON = 0.2
 #: Columns compared with each other, and entries of them read, at most.
 COMPARED_COLUMNS, COMPARED_ENTRIES = 200, 5_000_000
 #: Relative accuracy of f below which a gap is rounding.
@@ -93,7 +95,7 @@ def nearly_equal_columns(run: Evidence) -> Finding | None:
     alike = np.abs(X.T @ X / np.outer(lengths, lengths))
     np.fill_diagonal(alike, 0.0)
     count = int(np.count_nonzero(alike.max(axis=0) > NEARLY_EQUAL))
-    if count < 2:
+    if count < max(2, COMMON * chosen.size):
         return None
     a, b = np.unravel_index(int(alike.argmax()), alike.shape)
     names = [run.problem.names.feature(int(chosen[k])) for k in (a, b)]
@@ -103,7 +105,7 @@ def nearly_equal_columns(run: Evidence) -> Finding | None:
         "f is flat along the difference of two such weights."
     )
     remedy = run.first_solver("newton-cd", "ssn", "lbfgs")
-    share = 0.9 * min(1.0, count / (0.2 * chosen.size)) * (1.0 - FEW / run.iterations)
+    share = 0.9 * (1.0 - FEW / run.iterations)
     reference = "Nocedal and Wright, Numerical Optimization, theorem 3.4, the rate by the condition number"
     return Finding("nearly-equal-columns", text, share, reference, remedy)
 

@@ -75,7 +75,7 @@ def steps_never_lengthened(run: Evidence) -> Finding | None:
     if run.id not in ("gd", "prox-gd", "fista-cst", "bcd-cst") or run.w is None or not run.problem.smooth:
         return None
     steps = run.known("step")
-    if run.iterations < FEW or (np.diff(steps) > 1e-9 * steps[1:]).any():
+    if run.iterations < 2 * FEW or (np.diff(steps) > 1e-9 * steps[1:]).any():
         return None
     text = f"In {run.iterations:,} iterations no step was longer than the one before"
     ratio = np.inf

@@ -73,8 +73,7 @@ def test_a_rule_takes_a_run_whose_solver_is_not_known_here(rule):
     problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.01)
     records = [{"iteration": k, "objective": 1.0 / (k + 1.0), "cpu_seconds": 0.01 * k} for k in range(200)]
     trace = solvers.Trace.from_records(records, label="mine", solver="own-loop")
-    found = rule(Evidence(trace, problem))
-    assert found is None or "4 of 30 columns" in found.text
+    assert rule(Evidence(trace, problem)) is None
 
 
 def test_what_cannot_be_examined_is_refused_in_a_sentence():

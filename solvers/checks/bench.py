@@ -134,7 +134,8 @@ def optimum(
         tol = TRUSTED_TOL if problem.smooth else 1e-6
         limits = {"max_iter": TRUSTED_ITERATES, "max_seconds": TRUSTED_SECONDS}
         trace = solve(problem, solver, tol=tol, on_error="keep", **limits)
-        if trace.status in ("converged", "stalled") and np.isfinite(trace.result["objective"]):
+        ended = trace.status in ("converged", "stalled") and np.isfinite(trace.result["objective"])
+        if ended and trace.w is not None:
             return solver.id, trace.w, float(trace.result["objective"])
     return None
 

@@ -72,7 +72,7 @@ class CheckCase:
         """Return the case of these samples, in this order."""
         if self.offsets is None:
             return replace(self, X=self.X[samples], y=self.y[samples])
-        rows = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in samples]
+        rows = [np.arange(int(self.offsets[i]), int(self.offsets[i + 1])) for i in samples]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
         rows = np.concatenate(rows)
         return replace(self, X=self.X[rows], y=self.y[rows], offsets=offsets)
@@ -123,7 +123,7 @@ def _strength(loss: str, penalty: str) -> tuple[float | None, float | None]:
     return (None, RATIO_OF_CASE) if relative else (LAM_OF_CASE, None)
 
 
-def _data(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def _data(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Return features, labels, and the structure that some kinds of labels have."""
     rng, more = np.random.default_rng(seed), {}
     n, d = SAMPLES, FEATURES

@@ -29,7 +29,7 @@ MOST_ITERATES, MOST_SECONDS = 400, 3.0
 #: Violation or gap, relative, at which an observed run ends.
 TOL_OF_CHECKS = 1e-7
 #: Seconds between two looks at a run, and those that it may exceed its own limit by.
-POLL_SECONDS, OVER_LIMIT = 0.2, 2.0
+SECONDS_BETWEEN_LOOKS, OVER_LIMIT = 0.2, 2.0
 #: Wall seconds that a limit of a CPU second stands for at most: a busy machine is no failure, a wait is.
 WALL_SECONDS = 10.0
 
@@ -66,7 +66,7 @@ class Deadline:
         before = latest = time.monotonic()
         latest += WALL_SECONDS * self._seconds
         cpu = began
-        while not self._left.wait(POLL_SECONDS):
+        while not self._left.wait(SECONDS_BETWEEN_LOOKS):
             with self._lock:
                 places = stack(thread)
                 if is_compiling(places):  # which is no fault of the solver

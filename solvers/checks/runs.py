@@ -100,7 +100,7 @@ def end_is_the_minimum(bench: Bench) -> Iterator[Fault]:
 def _above_minimum(bench: Bench, run: ObservedRun) -> Iterator[Fault]:
     if run.failure or not run.iterates:
         return
-    id, _, _ = bench.trusted
+    id = bench.trusted[0] if bench.trusted else ""
     f, least = min(point.objective for point in run.points), bench.least
     start = max(bench.problem.at().objective, run.points[0].objective)
     status = "converged" if run.converged else "" if run.ending is None else run.ending.status

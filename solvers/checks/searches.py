@@ -50,13 +50,14 @@ def _searched(run: ObservedRun) -> Iterator[tuple[Observed, Observed, SearchLog,
 
 @searches("step", "the iterate is w + td: w before, the direction d of the search, the step t that is told")
 def iterate_is_a_step_along_the_direction(run: ObservedRun) -> Iterator[Fault]:
-    for before, after, log, _ in _searched(run):
-        t, moved = after.told["step"], log.active.take(after.w) - log.active.take(before.w)
+    for before, after, _, line in _searched(run):
+        d, t = line.d, after.told["step"]
+        moved = line.active.take(after.w) - line.active.take(before.w)
         if math.isnan(t):
             continue
-        scale = float(np.abs(before.w).max() + np.abs(t * log.d).max())
-        if not np.abs(moved - t * log.d).max() <= LINE_SHARE * np.abs(moved).max() + 1e-12 * scale:
-            share = float(moved @ log.d) / float(log.d @ log.d)
+        scale = float(np.abs(before.w).max() + np.abs(t * d).max())
+        if not np.abs(moved - t * d).max() <= LINE_SHARE * np.abs(moved).max() + 1e-12 * scale:
+            share = float(moved @ d) / float(d @ d)
             yield Fault(
                 f"the step is told as {t:.6g}, and w moved by {share:.6g} times the direction", after.n
             )
@@ -64,9 +65,9 @@ def iterate_is_a_step_along_the_direction(run: ObservedRun) -> Iterator[Fault]:
 
 @searches("direction", "f falls along the direction: its slope at t = 0 is negative")
 def direction_descends(run: ObservedRun) -> Iterator[Fault]:
-    for before, after, log, line in _searched(run):
+    for before, after, _, line in _searched(run):
         slope, f = line.slope(), line.point.objective
-        length = float(np.abs(log.d).max()) * run.scale
+        length = float(np.abs(line.d).max()) * run.scale
         if slope > 1e-9 * length + 1e-12 * abs(f):
             yield Fault(
                 f"the slope of f along the direction is {slope:.6g} at w of iteration {before.n}", after.n

@@ -32,8 +32,8 @@ def set_shrinks_by_optimal_weights(run: ObservedRun) -> Iterator[Fault]:
         gone = np.setdiff1d(old, new)
         # it is chosen before the step, or after it
         where = f"left the working set of iteration {before.n}"
-        faults = [_worst(run, gone, point, where) for point in points]
-        if all(faults):
+        faults = [fault for point in points if (fault := _worst(run, gone, point, where))]
+        if len(faults) == len(points):
             yield Fault(faults[0], after.n)
 
 

@@ -19,7 +19,7 @@ from .by_rows import CSR, ENTRIES_PER_CALL, Rows, SomeRows, weighted_sum
 from .derived import Derived
 from .scores import Scores, recycled
 from .storage import NEAR_BYTES, SLAB_BYTES
-from .stores import AllColumns, ColumnStore, store_of
+from .stores import AllColumns, ColumnStore, PickedColumns, store_of
 from .working_set import Columns, WorkingSet
 
 #: Bytes of columns that are copied side by side for a working set, at most.
@@ -298,7 +298,7 @@ class Design:
 
     def squared_sums(self, C: np.ndarray) -> np.ndarray:
         """Return Σ_i x_ij² C_ik, shape (n_features, k)."""
-        if self.stored.rows is not None:
+        if isinstance(self.stored, PickedColumns):
             return self.stored.adjoint(C, self._each_part, squared=True)
         out = np.empty((self.n_features, C.shape[1]))
         self.squared()._adjoint_rows(C, np.arange(self.n_features), out)
@@ -342,10 +342,10 @@ class Design:
             out = np.empty(self.size)
             body, tail = self.split(out)
             tail[:] = residual.tail
-            if self.stored.rows is None:
-                self._adjoint_rows(G, np.arange(self.n_features), body)
-            else:  # always, as its sums are not those of columns to the last digit
+            if isinstance(self.stored, PickedColumns):  # always: its sums differ in the last digits
                 body[:] = self.stored.adjoint(G, self._each_part)
+            else:
+                self._adjoint_rows(G, np.arange(self.n_features), body)
             return out
         out = np.empty(len(active))
         out[active.n_body :] = residual.tail[active.tail]

@@ -406,11 +406,12 @@ class Problem(Objective):
     def at(self, w: np.ndarray | None = None, last: Point | None = None) -> Point:
         """Return the point at ``w``, which owns a copy of it; None: ``start`` if there is one, else
         :meth:`null`. A ``last`` point at another λ that is not needed any more is used up if it is at w."""
-        if w is None and self.start is None:
+        given = self.start if w is None else w
+        if given is None:
             return self.null()
-        if last is not None and np.array_equal(last.w, self.start if w is None else w):
+        if last is not None and np.array_equal(last.w, given):
             return last.at(self)
-        w = np.array(self.start if w is None else w, dtype=np.float64)
+        w = np.array(given, dtype=np.float64)
         if w.shape != (self.size,):
             raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")
         return Point(self, w, self.design.scores(w))

@@ -111,7 +111,7 @@ class Algorithm(View):
         seen = found is not None and found[0] == iteration
         if not self._drawn.changed("code", self.chosen, iteration if seen or self.lines else None, seen):
             return
-        executed = set(found[1]["lines"].tolist()) if seen else set()
+        executed = set() if found is None or not seen else set(found[1]["lines"].tolist())
         note = "the file as the run has loaded it"
         if self.lines and seen:
             note = f"highlighted: lines executed for iterate {ui.number(iteration)}"

@@ -424,7 +424,8 @@ class Design:
         shared = active.lineage
         if shared.columns is None or shared.base is None:
             return self.columns_of(active.by_output()[1])
-        return shared.columns, active.places_in(shared.base)
+        places = active.places_in(shared.base)  # None for an older set, wider than the one with the columns
+        return self.columns_of(active.by_output()[1]) if places is None else (shared.columns, places)
 
     def _gather(self, active: WorkingSet) -> None:
         """Copy the columns of a set next to each other, in the order of the products."""

@@ -130,12 +130,15 @@ class WorkingSet:
             self._grouped = np.concatenate([[0], np.cumsum(counts)]), features[order], order
         return self._grouped
 
-    def places_in(self, base: WorkingSet) -> np.ndarray:
-        """Return, for the members in ``by_output`` order, their positions in that of ``base``, which has them
-        all."""
+    def places_in(self, base: WorkingSet) -> np.ndarray | None:
+        """Return, for the members in ``by_output`` order, their positions in that of ``base``; None if it
+        does not have them all."""
+        there, own = base.coordinates[: base.n_body], self.coordinates[: self.n_body]
+        members = np.searchsorted(there, own)
+        if own.size and (members[-1] == there.size or np.any(there[members] != own)):
+            return None
         rank = np.empty(base.n_body, dtype=np.int64)
         rank[base.by_output()[2]] = np.arange(base.n_body)
-        members = np.searchsorted(base.coordinates[: base.n_body], self.coordinates[: self.n_body])
         return rank[members[self.by_output()[2]]]
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:

@@ -217,6 +217,21 @@ def test_columns_side_by_side_serve_the_sets_that_are_left_of_a_set(storage, sma
     assert bases[-1] is not bases[1]  # less than half of them
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+def test_columns_of_a_narrower_set_do_not_serve_the_wider_one_before_it(storage, small_blocks):
+    rng = np.random.default_rng(4)
+    design = Design(matrix(N, 60, storage), M, 0)
+    residual = Scores(rng.normal(size=(N, M)), np.zeros(0))
+    wide = design.working_set(np.arange(60) * M + rng.integers(0, M, 60))
+    narrow = wide.restrict(rng.random(60) < 0.3)
+    for _ in range(3):
+        design.adjoint(residual, narrow)
+    assert narrow.lineage.base is narrow
+    v, fresh = rng.normal(size=60), design.working_set(wide.coordinates)
+    np.testing.assert_allclose(design.scores(v, wide).Z, design.scores(v, fresh).Z, rtol=1e-13, atol=1e-13)
+    assert design.adjoint(residual, wide) == pytest.approx(design.adjoint(residual, fresh), rel=1e-13)
+
+
 def test_columns_are_copied_within_a_bound_alone(small_blocks, monkeypatch):
     design = Design(matrix(N, D), M)
     residual = Scores(np.ones((N, M)), np.zeros(0))

@@ -145,6 +145,8 @@ def _show(report: solvers.CheckReport, records: Sequence[dict[str, Any]]) -> Non
     """Print a report for people."""
     count = f"{len(records)} finding{'s' * (len(records) != 1)}"
     lines = [f"{report.tested}: {count}, {len(report.passed)} checks passed in {report.seconds:.1f} s"]
+    if report.problems:
+        lines.append(f"   tried on {', '.join(report.problems)}")
     for k, (record, finding) in enumerate(zip(records, report.findings, strict=True), 1):
         where = "" if finding.iteration < 0 else f" at iteration {finding.iteration}"
         lines += ["", f"{k}. {finding.quantity}{where}: {finding.sentence}", f"   should be: {finding.claim}"]

@@ -90,10 +90,22 @@ class CheckReport:
     seconds: float = 0.0
     cases: list[CheckCase] = field(default_factory=list)
 
+    @property
+    def problems(self) -> list[str]:
+        """Return the losses and penalties of the cases, in words."""
+        return [f"{case.loss} with {case.penalty}" for case in self.cases]
+
     def describe(self) -> dict[str, Any]:
         """Return the report without its findings, as a record of type "checked"."""
         counts = {"findings": len(self.findings), "passed": len(self.passed), "left": self.left}
-        return {"type": "checked", "tested": self.tested, **counts, "seconds": round(self.seconds, 3)}
+        seconds = round(self.seconds, 3)
+        return {
+            "type": "checked",
+            "tested": self.tested,
+            **counts,
+            "problems": self.problems,
+            "seconds": seconds,
+        }
 
 
 def cases_for(solver: Solver, most: int = MOST_CASES) -> list[CheckCase]:

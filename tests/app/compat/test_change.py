@@ -170,6 +170,10 @@ def test_a_server_that_is_not_known_is_not_guarded(looked_at_anew, monkeypatch):
     assert server.BokehTornado is before
 
 
+#: Names with an underscore that Python's documentation has.
+DOCUMENTED = ("os._exit", "sys._current_frames")
+
+
 def foreign(tree: ast.Module) -> set[str]:
     """Names that a module has from other packages than ours."""
     names = set()
@@ -200,7 +204,7 @@ def test_nothing_else_touches_the_inside_of_a_library():
                 root = node.value
                 while isinstance(root, ast.Attribute | ast.Call):
                     root = root.func if isinstance(root, ast.Call) else root.value
-                if isinstance(root, ast.Name) and root.id in names and ast.unparse(node) != "os._exit":
+                if isinstance(root, ast.Name) and root.id in names and ast.unparse(node) not in DOCUMENTED:
                     inside.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
     assert inside == []
     scripts_elsewhere = [path for path in ui.ASSETS.glob("*.js") if "prototype" in path.read_text()]

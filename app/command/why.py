@@ -8,6 +8,7 @@ from typing import Any
 
 from solverscope import solvers
 from solverscope.solvers.doctor.experiment import TrialLimits, judge, trial_of
+from solverscope.solvers.doctor.finding import IF_WRONG
 
 from ..runs.second_run import recorded, second_run
 from ..settings.experiment import Experiment
@@ -103,7 +104,7 @@ def show(records: Sequence[Mapping[str, Any]]) -> None:
     for record in records:
         if record["type"] == "run":
             took = f"{record['iterations']:,} iterations in {record['cpu_seconds']:.3g} CPU s"
-            none = "" if record["findings"] else ": no rule finds a reason why it is slow"
+            none = "" if record["findings"] else f": no rule finds a reason why it is slow. {IF_WRONG}"
             lines.append(f"{record['label']}: {took}{none}")
             continue
         lines += ["", f"{record['rank']}. {record['id']}, about {100 * record['share']:.0f} % of the cost"]

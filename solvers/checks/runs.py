@@ -304,7 +304,8 @@ def iterates_are_those_of_the_twin(bench: Bench) -> Iterator[Fault]:
     for generator in iterates:
         generator.close()
     if found is not None:
-        yield Fault(found.sentence(ours.id, theirs.id), found.iteration, found.title)
+        entry = "" if found.entry is None else f"entry {found.entry} is "
+        yield Fault(entry + found.values(ours.id, theirs.id), found.iteration, found.title)
 
 
 def _first_difference(one: np.ndarray, other: np.ndarray) -> int | None:

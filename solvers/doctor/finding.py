@@ -8,6 +8,9 @@ from typing import Any
 
 from ..methods.solver import Solver
 
+#: What to do about a solver of one's own for whose slowness there is no reason.
+IF_WRONG = "If it is yours, solverscope check FILE says whether it is right."
+
 
 @dataclass(frozen=True)
 class Remedy:

@@ -59,14 +59,15 @@ class QuantityDifference(NamedTuple):
     def sentence(self, left: str = "the first", right: str = "the second") -> str:
         """Return the difference as a sentence, in which the runs have these names."""
         what = self.title if self.entry is None else f"{self.title}, entry {self.entry}"
+        return f"first difference: iteration {self.iteration}, {what}: {self.values(left, right)}"
+
+    def values(self, left: str, right: str) -> str:
+        """Return the two values in words, of runs that have these names."""
         counted = self.name in FIELDS and FIELDS[self.name].type is int
         size = ""
         if math.isfinite(self.difference) and not counted:
             size = f" (they differ by {self.difference:.2g}, {self.tolerance:.2g} is allowed)"
-        return (
-            f"first difference: iteration {self.iteration}, {what}: {_text(self.left)} of {left} and "
-            f"{_text(self.right)} of {right}{size}"
-        )
+        return f"{_text(self.left)} of {left} and {_text(self.right)} of {right}{size}"
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.view import View
 from solverscope.solvers import Finding, Problem, Trace, why_slow
+from solverscope.solvers.doctor.finding import IF_WRONG
 
 #: What stands above findings, and where there are none.
 HEADING = "Why {label} is slow, after {iterations} iterations"
-NOTHING = "No rule finds a reason why {label} is slow, after {iterations} iterations."
+NOTHING = "No rule finds a reason why {label} is slow, after {iterations} iterations. " + IF_WRONG
 
 
 class WhySlow(View):

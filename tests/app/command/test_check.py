@@ -87,7 +87,7 @@ def test_a_sound_plug_in_has_status_0_and_a_twin_that_differs_is_told(command, p
     assert not list(tmp_path.glob("*.check"))
     answer = command("check", sound, "--solver", "student-lbfgs,memory=3", "--twin", "student-lbfgs")
     assert answer.status == 1
-    assert "first difference: iteration 4, L-BFGS pairs held: 3 of" in answer.out
+    assert "L-BFGS pairs held at iteration 4: 3 of" in answer.out
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class Ended(LiveRun):
     def __init__(self, trace: Trace, style: int) -> None:
         self.label, self.style, self.trace = "a", style, trace
         over = SimpleNamespace(is_set=lambda: True)
-        self.worker = SimpleNamespace(done=over, error=None, stop=lambda: None)
+        self.worker = SimpleNamespace(done=over, error=None, paused=False, stop=lambda: None)
 
 
 @pytest.fixture

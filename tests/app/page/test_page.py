@@ -22,7 +22,7 @@ from solverscope.app.runs import problem_cache
 from solverscope.app.stories import stories
 from solverscope.app.ui import run_styles
 from solverscope.app.views import TABS, ProbeView
-from solverscope.solvers import CUTS, Probe
+from solverscope.solvers import CUTS, DIRECTION, Probe
 from tests.app.helpers import happen, said
 
 
@@ -293,7 +293,8 @@ def test_runs_are_observed_for_all_views_also_for_one_that_a_plug_in_brings(visi
     page.controls.go()
     finish(page, wait_until)
     (trace,) = page.session.traces
-    for probe in set(views.probes(page.problem.problem)) - {CUTS}:  # prox-qn has no cutting planes
+    missing = {CUTS, DIRECTION}  # prox-qn has no cutting planes, and finds no directions
+    for probe in set(views.probes(page.problem.problem)) - missing:
         assert trace.probes.iterations(probe.name), probe.name
     page.session.tick()
     last = int(trace.last["iteration"])

@@ -17,8 +17,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
-from solverscope.solvers.compute.user_code import UserCode
-
 #: Entry points of this group name modules that register something when they are imported.
 ENTRY_POINT_GROUP = "solverscope.plugins"
 #: Files to load besides those named on the command line, separated as in PATH.
@@ -100,6 +98,8 @@ class Uncached(SourceFileLoader):
     """
 
     def get_code(self, fullname: str) -> CodeType:
+        from solverscope.solvers.compute.user_code import UserCode  # commands are declared without solvers
+
         self.stamp = file_stamp(self.path)
         data = self.get_data(self.path)
         self.code = UserCode(self.path, decode_source(data), hashlib.sha256(data).hexdigest()[:8])

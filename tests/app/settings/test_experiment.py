@@ -267,6 +267,6 @@ def test_only_what_was_changed_is_said_of_a_story(data, story):
 def test_an_experiment_is_the_same_after_the_command_line(experiment):
     command, *rest = experiment.arguments()
     given = typer.main.get_command(cli.app).commands[command].make_context(command, rest).params
-    others = ("dataset", "solver", "shards", "scheduler", "repeat", "as_json", "out", "plugin")
+    others = ("dataset", "solver", "shards", "scheduler", "repeat", "as_json", "out", "plugin", "require")
     options = {name: value for name, value in given.items() if name not in others}
     assert Experiment.from_arguments(given["dataset"], given["solver"], **options) == experiment

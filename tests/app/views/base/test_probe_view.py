@@ -94,13 +94,15 @@ def test_what_was_drawn_keeps_no_run_alive():
 
 
 def test_each_view_names_the_probes_it_draws_and_together_they_are_the_pages():
-    every = "active cuts learned line memory plane rows scores shrinking support trajectories"
-    assert " ".join(sorted(probe.name for probe in views.probes())) == every
+    every = "active code-lines cuts direction learned line memory plane rows scores shrinking support"
+    assert sorted(probe.name for probe in views.probes()) == [*every.split(), "trajectories"]
     for id, wanted in (
         ("line-search", {"line"}),
         ("memory", {"memory"}),
         ("shrinking", {"shrinking", "active"}),
         ("rows", {"rows"}),
+        ("direction", {"direction"}),
+        ("algorithm", {"code-lines"}),
         ("model", {"learned"}),
         ("rate", {"scores"}),
         ("trajectories", {"trajectories"}),
@@ -113,9 +115,9 @@ def test_each_view_names_the_probes_it_draws_and_together_they_are_the_pages():
 @pytest.mark.parametrize("view", [view for view in TABS.values() if view.probes], ids=lambda view: view.id)
 def test_the_probes_that_a_view_names_are_all_that_it_needs(view, chain_problem, hinge_problem):
     """With them alone it draws what it draws with those of all views."""
-    cutting = solvers.CUTS in view.probes
-    problem = hinge_problem if cutting else chain_problem
-    solver = solvers.make_solver("bmrm" if cutting else "prox-qn")
+    of_hinge = {solvers.CUTS: "bmrm", solvers.DIRECTION: "sublbfgs"}
+    id = next((id for probe, id in of_hinge.items() if probe in view.probes), "prox-qn")
+    problem, solver = chain_problem if id == "prox-qn" else hinge_problem, solvers.make_solver(id)
     own, every = (
         solvers.solve(problem, solver, max_iter=8, probes=probes) for probes in (view.probes, views.probes())
     )

@@ -38,8 +38,9 @@ def test_every_kernel_is_cached_and_runs_without_the_gil():
         assert kernel.targetoptions["nogil"], name
         assert kernel.stats.cache_path.startswith(numba.config.CACHE_DIR), name
         assert kernel.targetoptions["error_model"] == "numpy", name
-        for option in ("parallel", "fastmath"):
-            assert not kernel.targetoptions.get(option), name
+        assert not kernel.targetoptions.get("parallel"), name
+        # sums in another order are repeatable, and infinite or undefined numbers stay what they are
+        assert kernel.targetoptions.get("fastmath", set()) <= {"reassoc"}, name
 
 
 def test_division_by_zero_in_a_kernel_is_infinite():

@@ -47,7 +47,7 @@ def test_the_gap_that_is_reported_holds(id, case):
 @pytest.mark.parametrize(
     ("data", "loss", "lam", "rounds"),
     [
-        ("breast-cancer", "binary-hinge", 1e-3, 100),
+        ("breast-cancer", "binary-hinge", 1e-3, 200),  # at 100 the order is that of rounding
         ("digits", "multiclass-hinge", 1e-2, 60),
     ],
 )

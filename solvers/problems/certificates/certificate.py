@@ -87,8 +87,8 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     # once for f, and once for the bound, which is made of what f is
     gap = point.objective - bound + 2.0 * point.rounding()
     if problem.free.size:  # what rounding leaves of their derivatives, times weights that are as far off
-        reach = np.abs(_partial_terms(problem, point.residual.Z)).sum(axis=0) @ np.abs(point.w[problem.free])
-        gap += 2.0 * problem.scale * rounding_of_sums(problem) * float(reach)
+        _, sizes = _partial_terms(problem, point.residual.Z)
+        gap += 2.0 * problem.scale * rounding_of_sums(problem) * float(sizes @ np.abs(point.w[problem.free]))
     return max(gap, 0.0)
 
 
@@ -105,7 +105,7 @@ def orthogonal(problem: Problem, point: Point) -> Scores | None:
         return None
     Z = point.residual.Z
     return Scores(
-        Z * shares(_partial_terms(problem, Z), problem.loss.instance_weights)[:, None], point.residual.tail
+        Z * shares(*_partial_terms(problem, Z), problem.loss.instance_weights)[:, None], point.residual.tail
     )
 
 
@@ -114,27 +114,33 @@ def _can_be_orthogonal(problem: Problem) -> bool:
     return problem.free.size <= MOST_FREE and problem.design.n_tail == 0
 
 
-def _partial_terms(problem: Problem, Z: np.ndarray) -> np.ndarray:
-    """Return M, (n_rows, free weights): the sum of column k is the partial derivative of L, by residuals Z,
-    with respect to the k-th weight without a penalty."""
+def _partial_terms(problem: Problem, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return M, (n_rows, free weights), and the size of the terms that cancel in each column.
+
+    The sum of column k of M is the partial derivative of L, by residuals Z, with respect to the k-th weight
+    without a penalty.
+    """
     design = problem.design
     features, outputs = np.divmod(problem.free, design.n_outputs)
-    M = np.empty((len(Z), problem.free.size))
+    M, largest = np.empty((len(Z), problem.free.size)), np.abs(Z).max(axis=1)
+    sizes = np.empty(problem.free.size)
     for feature in np.unique(features):
         one = design.working_set(np.array([feature * design.n_outputs]))
-        own = features == feature
-        M[:, own] = design.scores(np.ones(1), one).Z[:, :1] * Z[:, outputs[own]]
-    return M
+        x, own = design.scores(np.ones(1), one).Z[:, 0], features == feature
+        M[:, own] = x[:, None] * Z[:, outputs[own]]
+        sizes[own] = np.abs(x) @ largest
+    return M, sizes
 
 
-def shares(M: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+def shares(M: np.ndarray, sizes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the projection t of (1, ..., 1) onto {t: Mᵀt = 0, 0 <= t_i <= 1}.
 
     The squared distance of sample i counts ``weights``_i times. V is M with row i over this weight: then
     t_i = clip(1 - (V u)_i, 0, 1). A semismooth Newton method finds the u that maximizes the concave dual. The
-    gradient is Mᵀt; if it does not come down to rounding, return t = 0, which is in the set.
+    gradient is Mᵀt; if it does not come down to the rounding of terms of these ``sizes``, return t = 0, which
+    is in the set.
     """
-    rounding = 8.0 * np.finfo(float).eps * np.abs(M).sum(axis=0)
+    rounding = 8.0 * np.finfo(float).eps * sizes
     s = np.ones(len(M)) if weights is None else weights
     V, u = M / s[:, None], np.zeros(M.shape[1])
     t, slope, value = np.ones(len(M)), M.sum(axis=0), 0.0

@@ -258,7 +258,7 @@ def test_with_an_intercept_for_each_output_it_closes_and_holds_everywhere(loss, 
 def test_shares_are_the_projection_onto_the_box_and_the_equations(columns):
     rng = np.random.default_rng(columns)
     M = rng.normal(0.3, 1.0, (60, columns)) * rng.lognormal(0.0, 2.0, (60, 1))
-    t = shares(M)
+    t = shares(M, np.abs(M).sum(axis=0))
     assert np.abs(M.T @ t).max() <= 1e-13 * np.abs(M).sum()
     assert (t >= 0.0).all()
     assert (t <= 1.0).all()
@@ -275,4 +275,5 @@ def test_shares_are_the_projection_onto_the_box_and_the_equations(columns):
 
 
 def test_residuals_of_one_sign_leave_no_share():
-    assert not shares(np.random.default_rng(0).uniform(0.1, 1.0, (20, 1))).any()
+    M = np.random.default_rng(0).uniform(0.1, 1.0, (20, 1))
+    assert not shares(M, M.sum(axis=0)).any()

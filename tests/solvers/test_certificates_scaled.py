@@ -73,7 +73,8 @@ def check(pair, seed, scale, columns, ratio, iterations=15):
     lam = 10.0**ratio * float(np.abs(X).mean(axis=0).max())
     problem = solvers.make_problem(X, y, loss=loss, penalty=penalty, lam=lam)
     made = solvers.make_solver(solver)
-    trace = solvers.solve(problem, made, tol=1e-6, max_iter=iterations, max_seconds=1.0)
+    tol = None if solvers.why_not_tolerance(problem, made.knows) else 1e-6
+    trace = solvers.solve(problem, made, tol=tol, max_iter=iterations, max_seconds=1.0)
     assert trace.status != "failed", trace.result["message"]
     width = 1 if m == 2 else m
     zero = np.zeros(problem.size)
@@ -166,7 +167,9 @@ def bounds_hold(which, *how):
     with features of unit size, all by the formula; and that f is recorded as it is."""
     kind, loss, penalty, solver = which
     problem, formula, _ = posed(kind, loss, penalty, *how)
-    trace = solvers.solve(problem, solvers.make_solver(solver), tol=1e-6, max_iter=20, on_error="keep")
+    made = solvers.make_solver(solver)
+    tol = None if solvers.why_not_tolerance(problem, made.knows) else 1e-6
+    trace = solvers.solve(problem, made, tol=tol, max_iter=20, on_error="keep")
     above = [formula.objective(np.zeros(problem.size))]
     if trace.status != "failed":  # by steps that are far too long
         above.append(formula.objective(trace.w))

@@ -300,7 +300,7 @@ def _registered(table: dict[str, Any], cls: type[Declared]) -> Iterator[None]:
             table[cls.id] = before
 
 
-def tests_of(thing: Any) -> Iterator[tuple[str, str, Callable[[Any], None]]]:
+def checks_of(thing: Any) -> Iterator[tuple[str, str, Callable[[Any], None]]]:
     """Yield the id of a thing, the name of each of its checks, and a function that raises AssertionError."""
     made = thing() if isinstance(thing, type) else thing
     if isinstance(made, Solver):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .bank import tests_of
+from .bank import checks_of
 
 
 def parametrize_with_checks(tested: Sequence[Any]) -> Callable[..., Any]:
@@ -34,6 +34,6 @@ def parametrize_with_checks(tested: Sequence[Any]) -> Callable[..., Any]:
     cases = [
         pytest.param(thing, check, id=f"{id}-{name}")
         for thing in tested
-        for id, name, check in tests_of(thing)
+        for id, name, check in checks_of(thing)
     ]
     return pytest.mark.parametrize(("solver", "check"), cases)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.checks.bank import cases_for, tests_of
+from solverscope.solvers.checks.bank import cases_for, checks_of
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def test_a_sound_solver_passes_as_tests(solver, check):
 
 
 def test_a_test_of_a_check_fails_with_the_sentence():
-    tests = {name: check for _, name, check in tests_of(WrongFromThree())}
+    tests = {name: check for _, name, check in checks_of(WrongFromThree())}
     with pytest.raises(AssertionError, match="violation is told as"):
         tests["violation_is_that_of_w"](WrongFromThree())
     tests["iterates_are_numbered"](WrongFromThree())

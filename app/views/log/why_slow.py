@@ -66,7 +66,7 @@ class WhySlow(View):
         rows = [
             (one.id, f"{one.share:.0%}", one.text, self._result(one), one.reference) for one in self.findings
         ]
-        return [ShownTable(self._said, heads, rows)] if rows else []
+        return [ShownTable(self._said, heads, rows)] if self._said else []
 
     def _answered(self, trace: Trace, asked: int, found: list[Finding] | str | None) -> None:
         """Show what was found, unless the rules were asked again meanwhile: an older answer may come last."""

@@ -12,6 +12,7 @@ import sys
 import urllib.request
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -27,6 +28,9 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.stories import stories
 from solverscope.app.views import TABS
 from tests.waiting import PATIENCE, wait_until
+
+#: What needs a package that the extra `test` has not: JupyterLab, installed by hand.
+collect_ignore = [] if find_spec("jupyterlab") and find_spec("ipykernel") else ["test_jupyterlab.py"]
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

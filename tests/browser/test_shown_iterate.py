@@ -47,7 +47,7 @@ function look() {
   watched.frames += 1
   for (const view of models) {
     const stage = view.css_classes?.includes("view") && !hidden(view) ? view.children[1] : null
-    const note = stage?.children.find((m) => m.css_classes?.includes("shown-iterate"))
+    const note = stage?.children?.find((m) => m.css_classes?.includes("shown-iterate"))
     if (!note) { continue }
     const says = hidden(note) ? "" : plain(note.text), found = []
     witnesses(stage.children[1], found)

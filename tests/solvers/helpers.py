@@ -271,3 +271,8 @@ def by_scikit_learn(data: Any, **params: Any) -> np.ndarray:
         warnings.simplefilter("ignore", FutureWarning)
         model = LogisticRegression(fit_intercept=False, max_iter=100_000, random_state=0, **params)
         return model.fit(dense_of(data.train.X), data.train.y).coef_
+
+
+def tol_that_ends(problem: solvers.Problem, solver: solvers.Solver, tol: float) -> float | None:
+    """The tolerance, or None where it could end no run."""
+    return None if solvers.why_not_tolerance(problem, solver.knows) else tol

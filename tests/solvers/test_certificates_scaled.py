@@ -21,7 +21,7 @@ from solverscope.solvers.linalg.arrays import LARGEST_ENTRY
 from solverscope.solvers.problems.certificates.certificate import duality_gap
 from tests.solvers.convex import LOSSES as KINKED
 from tests.solvers.convex import Program
-from tests.solvers.helpers import MAKERS, Data, Part, dense_of
+from tests.solvers.helpers import MAKERS, Data, Part, dense_of, tol_that_ends
 from tests.solvers.oracles import LOSSES as SMOOTH
 from tests.solvers.oracles import PENALTIES as SHARES
 from tests.solvers.oracles import Oracle
@@ -73,7 +73,7 @@ def check(pair, seed, scale, columns, ratio, iterations=15):
     lam = 10.0**ratio * float(np.abs(X).mean(axis=0).max())
     problem = solvers.make_problem(X, y, loss=loss, penalty=penalty, lam=lam)
     made = solvers.make_solver(solver)
-    tol = None if solvers.why_not_tolerance(problem, made.knows) else 1e-6
+    tol = tol_that_ends(problem, made, 1e-6)
     trace = solvers.solve(problem, made, tol=tol, max_iter=iterations, max_seconds=1.0)
     assert trace.status != "failed", trace.result["message"]
     width = 1 if m == 2 else m
@@ -168,7 +168,7 @@ def bounds_hold(which, *how):
     kind, loss, penalty, solver = which
     problem, formula, _ = posed(kind, loss, penalty, *how)
     made = solvers.make_solver(solver)
-    tol = None if solvers.why_not_tolerance(problem, made.knows) else 1e-6
+    tol = tol_that_ends(problem, made, 1e-6)
     trace = solvers.solve(problem, made, tol=tol, max_iter=20, on_error="keep")
     above = [formula.objective(np.zeros(problem.size))]
     if trace.status != "failed":  # by steps that are far too long

@@ -25,6 +25,7 @@ from tests.solvers.helpers import (
     multiclass,
     multitask,
     regression,
+    tol_that_ends,
 )
 from tests.waiting import PATIENCE, wait_until
 
@@ -99,7 +100,8 @@ def best(data, loss, penalty):
 def solved(id, problem, least, **params):
     """A run to the optimum, or as near to it as one without an end is to come."""
     end = {"gap": NEAR[id], "f_star": least} if id in NEAR else {}
-    return solvers.solve(problem, solvers.make_solver(id, **params), tol=1e-9, max_seconds=20, **end)
+    solver = solvers.make_solver(id, **params)
+    return solvers.solve(problem, solver, tol=tol_that_ends(problem, solver, 1e-9), max_seconds=20, **end)
 
 
 def data_for(loss):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ def functions_of(cls: type, file: str) -> set[CodeType]:
         members = vars(value).values() if isinstance(value, type) else [value]
         for member in list(members):
             function = getattr(member, "fget", None) or getattr(member, "__func__", member)
-            code = getattr(function, "__code__", None)
+            code = getattr(inspect.unwrap(function), "__code__", None)
             if isinstance(code, CodeType) and code.co_filename == file:
                 found.update(_nested(code))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
 from types import MappingProxyType
@@ -27,8 +28,8 @@ class LiveReferences(dict[str, str]):
 
     def __init__(self, **described: str) -> None:
         super().__init__(described)
-        listed = "".join(f"    {name}\n        {text}.\n" for name, text in described.items())
-        self.__doc__ = f"{type(self).__doc__}\n    Attributes\n    ----------\n{listed}"
+        listed = "".join(f"{name}\n    {text}.\n" for name, text in described.items())
+        self.__doc__ = f"{inspect.getdoc(type(self))}\n\nAttributes\n----------\n{listed}"
 
 
 LIVE = LiveReferences(

@@ -12,8 +12,14 @@ class Menu(pmui.Select):
     """A Material menu that ignores a choice it no longer has.
 
     A click may be on its way while the page replaces the choices, as on a busy machine. Panel's own menu
-    fails on it.
+    fails on it. A choice that has arrived and waits also outlasts what the page sets meanwhile, which follows
+    from an earlier click.
     """
+
+    def _update_model(self, events: Any, msg: dict[str, Any], *place: Any) -> None:
+        if "value" in self._events:
+            msg = {name: value for name, value in msg.items() if name != "value"}
+        super()._update_model(events, msg, *place)
 
     def _process_property_change(self, props: dict[str, Any]) -> dict[str, Any]:
         known = ("", *self.labels, *self.unicode_values)

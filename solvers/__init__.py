@@ -49,6 +49,7 @@ from .probes.probe import (
     SUPPORT,
     TRAJECTORIES,
     WEIGHTS,
+    WIDE,
     Probe,
 )
 from .problems.certificates.certificate import duality_gap, lower_bound
@@ -59,6 +60,7 @@ from .problems.losses.margin import MarginLoss
 from .problems.losses.row_loss import RowLoss
 from .problems.losses.targets.target_loss import TargetLoss
 from .problems.penalties import Penalty
+from .problems.plane_section import PlaneSection, WeightPlane, main_plane, plane_along
 from .problems.point import Point
 from .problems.problem import Problem
 from .problems.shards.shard import Shard

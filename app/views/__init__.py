@@ -25,6 +25,7 @@ from .convergence.phase_times import PhaseTimes
 from .convergence.rate import Rate
 from .convergence.sparsity import Sparsity
 from .convergence.steps import StepsView as Steps
+from .landscape.landscape import LandscapeView as Landscape
 from .log.algorithm import Algorithm
 from .log.event_log import EventLog
 from .log.why_slow import WhySlow
@@ -41,7 +42,7 @@ from .trajectories.weight_trajectories import Trajectories
 
 #: Views on tabs, by group.
 VIEW_GROUPS: dict[str, tuple[type[View], ...]] = {
-    "Progress": (Steps, PhaseTimes, Rate, WhySlow, Record),
+    "Progress": (Steps, PhaseTimes, Rate, WhySlow, Landscape, Record),
     "Inside the solver": (Shrinking, Memory, LineSearch, DirectionFinding, Trajectories, Bundle),
     "Model": (RowSparsity, Model, Accuracy, Path),
     "Compare": (Table, Race, RuleRace, Sweep, PastRuns),

@@ -32,6 +32,8 @@ MAX_TEST_GRADIENTS = 32_768
 MAX_KEPT_SCORES = 20_000
 #: Non-zero weights of an iterate that is kept whole by ``SUPPORT``, at most.
 MAX_SUPPORT_WEIGHTS = 5_000
+#: Non-zero weights of an iterate that is kept by ``WIDE``, at most.
+MAX_WIDE_WEIGHTS = 50_000
 #: Rows of W that are kept by number and norm, at most.
 MAX_KEPT_ROWS = 10_000
 #: Weights of a W whose rows are observed, at most.
@@ -106,6 +108,17 @@ def _few(it: Iterate) -> dict[str, np.ndarray] | None:
         return None
     found = _weights(it)
     return None if found is None or found["indices"].size > MAX_SUPPORT_WEIGHTS else found
+
+
+def _wide(it: Iterate) -> dict[str, np.ndarray] | None:
+    """Copy the weights of an iterate that has too many for ``SUPPORT``, in single precision."""
+    if it.w is None or it.nnz > MAX_WIDE_WEIGHTS:
+        return None
+    support = np.flatnonzero(it.w != 0.0)
+    if not MAX_SUPPORT_WEIGHTS < support.size <= MAX_WIDE_WEIGHTS:
+        return None
+    values = it.w[support].astype(np.float32)
+    return {"indices": support.astype(np.int32), "values": values, "size": np.array(it.w.size)}
 
 
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -243,6 +256,8 @@ def binned(W: np.ndarray) -> np.ndarray:
 WEIGHTS = Probe("weights", _weights)
 #: The weights of sparse iterates.
 SUPPORT = Probe("support", _few)
+#: Those of iterates that are less sparse.
+WIDE = Probe("wide", _wide)
 #: Which variables are in the working set, and which are not zero (of dual variables: at no bound).
 ACTIVE = Probe("active", _active)
 #: The line search that led to an iterate: its trials, f there, what the rule allowed, and a straight line's

@@ -1,22 +1,18 @@
-"""The weights along λ paths and the choice of λ, as elements of HoloViews.
-
-HoloViews takes 0.4 s to import and 0.1 s to draw a plot: both are for threads of the pool.
-"""
+"""The weights along λ paths and the choice of λ, as elements of HoloViews."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import holoviews as hv
 import numpy as np
-from bokeh.models import AllLabels, BoxZoomTool, CustomJSHover, HoverTool, LinearAxis, SaveTool, WheelZoomTool
+from bokeh.models import AllLabels, CustomJSHover, HoverTool, LinearAxis
 from holoviews.plotting import Plot
-from holoviews.plotting.bokeh import BokehRenderer  # also registers it
 from scipy.optimize import isotonic_regression
 
 from solverscope.app import ui
+from solverscope.app.views.base import rendering
 from solverscope.app.views.path.path_plots import PATH_HEIGHT, lam_range
 from solverscope.app.views.path.solutions import Solutions
 from solverscope.app.views.sweep.sweep_figures import Chosen
@@ -27,12 +23,6 @@ TRACED = 60
 NAMED, NAME_LENGTH = 11, 16
 #: Height of a name, as a share of that of all curves in a low plot.
 NAME_ROOM = 0.1
-
-#: Held while elements are made and drawn: HoloViews has one store for the options of all elements.
-_store_lock = threading.Lock()
-#: Draws in a document of each plot's own: that of the thread may be another visitor's.
-_renderer = BokehRenderer.instance(theme=None)
-_renderer.notebook_context = True
 
 
 def _weights(
@@ -119,8 +109,7 @@ PATH_ELEMENTS: Mapping[str, Callable[..., hv.Overlay]] = {
 
 def drawn(name: str, paths: Sequence[Solutions], traced: Solutions, chosen: Sequence[Chosen]) -> Plot:
     """Return the plot of the element with this name, which is in no page's document yet."""
-    with _store_lock:
-        return _renderer.get_plot(PATH_ELEMENTS[name](name, paths, traced, chosen))
+    return rendering.drawn(PATH_ELEMENTS[name], name, paths, traced, chosen)
 
 
 def _overlay(
@@ -128,24 +117,13 @@ def _overlay(
     elements: Sequence[hv.Element],
     paths: Sequence[Solutions],
     label: str,
-    *hooks: Callable[[Plot, hv.Overlay], None],
+    *hooks: rendering.Hook,
 ) -> hv.Overlay:
     """Put elements over the axis of λ that all plots share, in the page's style."""
-    axes = {"logx": True, "invert_xaxis": True, "xlim": lam_range(paths), "shared_axes": False}
-    words = {"xlabel": ui.LAM_AXIS, "ylabel": ui.upright(label), "title": "", "show_legend": False}
-    tools = {"show_grid": True, "active_tools": ["box_zoom"]}
-    drawn = hv.Overlay(list(elements) or [hv.Curve([])])
-    return drawn.opts(**axes, **words, **tools, hooks=[partial(_dress, name), *hooks], backend="bokeh")
-
-
-def _dress(name: str, plot: Plot, element: hv.Overlay) -> None:
-    """Put a plot into the page's style, with the tools of the other plots."""
-    fig = plot.state
-    fig.update(**ui.shape(PATH_HEIGHT), frame_align={"right": False})
-    kept = [tool for tool in fig.toolbar.tools if not isinstance(tool, SaveTool | WheelZoomTool)]
-    drags = [tool for tool in kept if isinstance(tool, BoxZoomTool)]
-    fig.toolbar.update(tools=kept, active_drag=drags[0], active_scroll=None)
-    ui.styled(fig, name)
+    axes = {"logx": True, "invert_xaxis": True, "xlim": lam_range(paths), "show_grid": True}
+    words = {"xlabel": ui.LAM_AXIS, "ylabel": ui.upright(label)}
+    overlay = hv.Overlay(list(elements) or [hv.Curve([])])
+    return rendering.in_style(name, PATH_HEIGHT, overlay, *hooks, **axes, **words)
 
 
 def _add_names(ticks: Mapping[float, str], plot: Plot, element: hv.Overlay) -> None:

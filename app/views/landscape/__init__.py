@@ -1,0 +1,1 @@
+"""The view of solutions over a range of λ."""

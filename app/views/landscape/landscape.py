@@ -18,16 +18,15 @@ from solverscope.app.ui.menu import Menu
 from solverscope.app.views.base.view import View, placed
 from solverscope.app.views.landscape.landscape_data import (
     GROUNDS,
-    PATH_PROBES,
     PLANES,
     LandscapeScene,
     PlacedRun,
     Shown,
-    kept,
     observed,
     scene,
 )
 from solverscope.solvers import SUPPORT, Problem, Solver, Trace
+from solverscope.solvers.probes.kept_weights import WEIGHT_PROBES, weight_entries
 
 if TYPE_CHECKING:
     from holoviews.plotting import Plot
@@ -63,7 +62,7 @@ class LandscapeView(View):
     id = "landscape"
     title = "Landscape"
     hint = "Press Run to see the objective from above, with the path of each solver."
-    probes = PATH_PROBES
+    probes = WEIGHT_PROBES
     observed = (SUPPORT,)
     every = 15
 
@@ -95,7 +94,8 @@ class LandscapeView(View):
         if first is None or first.problem is None:
             return None
         key, kind = first.info.problem.get("key"), self._kind.value
-        numbers = {trace: kept(trace) for trace in self.traces if trace.info.problem.get("key") == key}
+        alike = (trace for trace in self.traces if trace.info.problem.get("key") == key)
+        numbers = {trace: [k for k, _ in weight_entries(trace.probes)] for trace in alike}
         traces = [trace for trace, found in numbers.items() if found]
         if max(map(len, numbers.values()), default=0) < 2:
             return None

@@ -11,8 +11,6 @@ from scipy import sparse
 
 from solverscope.app.views.playground.playground_landscape import Window
 from solverscope.solvers import (
-    SUPPORT,
-    WIDE,
     PlaneSection,
     Problem,
     Trace,
@@ -20,9 +18,8 @@ from solverscope.solvers import (
     main_plane,
     plane_along,
 )
+from solverscope.solvers.probes.kept_weights import weight_entries
 
-#: What keeps the weights of iterates.
-PATH_PROBES = (SUPPORT, WIDE)
 #: Iterates of a run that are placed on the plane, at most.
 MAX_PLACED = 300
 #: Places of the grid along each axis, and the CPU seconds for which there are fewer.
@@ -83,16 +80,10 @@ class Shown(NamedTuple):
     pair: tuple[int, int]
 
 
-def kept(trace: Trace) -> list[int]:
-    """Return the iterations of a run whose weights were kept, ascending."""
-    return sorted(k for probe in PATH_PROBES for k in trace.probes.iterations(probe.name))
-
-
 def observed(trace: Trace, size: int) -> tuple[np.ndarray, sparse.csr_array] | None:
     """Return iterations and weights (rows) of those iterates of a run that were kept, thinned to
     ``MAX_PLACED``; None if there are none."""
-    found = [entry for probe in PATH_PROBES for entry in trace.probes.entries(probe.name)]
-    entries = sorted((entry for entry in found if int(entry[1]["size"]) == size), key=lambda entry: entry[0])
+    entries = [entry for entry in weight_entries(trace.probes) if int(entry[1]["size"]) == size]
     if not entries:
         return None
     stride = -(-len(entries) // MAX_PLACED)

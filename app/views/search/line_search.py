@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable
 from functools import partial
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import param
@@ -20,6 +20,7 @@ from solverscope.app.views.search.label_figure import LabelFigure
 from solverscope.app.views.search.line_figures import PLOT_HEIGHT, Data, LineFigures, legend
 from solverscope.app.views.search.trials import Trials
 from solverscope.solvers import LINE, Problem, Trace, parameters
+from solverscope.solvers.probes.kept_weights import WEIGHT_PROBES, line_between, weight_entries
 from solverscope.solvers.probes.study import Study
 from solverscope.solvers.search.line_search import INEXACT, MODEL_ARMIJO, Armijo, Wolfe
 from solverscope.solvers.search.outcome import SearchResult
@@ -63,13 +64,15 @@ class LineSearch(ProbeView):
     If the path is not straight there is no such φ, and the trials are drawn alone. Such a path is a
     projection on an orthant (owl-qn), or a proximal step of length t (prox-gd and its kind). Or it is the
     longest of many searches in single rows of W, which see the part of f that depends on the row.
+
+    Of a solver that tells no searches φ is f along the step between two of its iterates.
     """
 
     id = "line-search"
     title = "Line search"
     probe = LINE
-    carried = ("line",)
-    hint = "Run a solver with a line search (such as prox-qn or owl-qn) to see its trials here."
+    probes = WEIGHT_PROBES
+    hint = "Press Run to see f along the steps of a solver, with the trials of its line searches."
 
     sigma: float = param.Magnitude(MODEL_ARMIJO.sigma, doc=HELP["sigma"])
     beta: float = param.Magnitude(MODEL_ARMIJO.beta, doc=HELP["beta"])
@@ -80,6 +83,7 @@ class LineSearch(ProbeView):
 
     def build(self) -> None:
         self._busy = False
+        self._between: tuple[object, tuple[int, Seen] | None] = None, None
         self._searched: int | None = None  # the iterate that the search which is drawn led to
         self._studies: WeakKeyDictionary[Trace, tuple[int, Study]] = WeakKeyDictionary()
         self._seconds: WeakKeyDictionary[Problem, tuple[float, float]] = WeakKeyDictionary()
@@ -124,6 +128,17 @@ class LineSearch(ProbeView):
         )
         knob.param.watch(lambda event: self.param.update(**{name: event.new}), "value")
         return knob
+
+    def seen(self) -> tuple[int, Seen] | None:
+        """Return the search that led to the iterate under the cursor; without any, the step to it."""
+        trace = self.chosen
+        if trace is None or (found := super().seen()) is not None:
+            return None if trace is None else found
+        newest = max((k for k, _ in weight_entries(trace.probes)), default=-1)
+        if self._between[0] != (key := (ref(trace), self.cursor.iteration, newest)):
+            f = dict(zip(trace["iteration"].tolist(), trace["objective"].tolist(), strict=True))
+            self._between = key, line_between(trace.probes, f, self.cursor.iteration)
+        return self._between[1]
 
     def draw(self) -> None:
         if self._drawn.changed("run", self.chosen):
@@ -277,6 +292,11 @@ class LineSearch(ProbeView):
         trace, number, f = self.chosen, ui.number, float(seen["start"][0])
         tried, block = len(seen["t"]), int(seen["block"])
         said = f"<b>{html.escape(trace.info.label)}</b>, "
+        if "since" in seen:
+            since, change = number(int(seen["since"])), float(seen["phi"][0]) - f
+            said += f"which tells no line search: f along its step from iterate {since} (t = 0) to iterate "
+            said += f"{number(iteration)} (t = 1); f {'fell' if change <= 0.0 else 'rose'} by "
+            return said + f"{number(abs(change))}."
         if block < 0:
             said += f"the step to iteration {number(iteration)}: "
         else:

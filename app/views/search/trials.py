@@ -53,7 +53,7 @@ class Trials(View):
         self._body.append(ui.pane(self.figure))
 
     def has_content(self) -> bool:
-        return self.chosen is not None
+        return self.chosen is not None and bool((self.chosen["ls_trials"] > 0).any())
 
     def draw(self) -> None:
         self.drew(self.cursor.iteration)

@@ -434,7 +434,7 @@ def unobserved():
 @pytest.mark.parametrize(
     ("id", "names"),
     [
-        ("line-search", ["LINE"]),
+        ("line-search", ["LINE", "SUPPORT", "WIDE"]),
         ("trajectories", ["TRAJECTORIES"]),
         ("shrinking", ["ACTIVE", "SHRINKING"]),
         ("rows", ["ROWS"]),

@@ -62,27 +62,27 @@ def test_what_has_nothing_to_show_stands_apart_with_what_it_needs(bar, top, belo
     assert tabs(top) == [*VIEW_GROUPS, UNUSED]
     top.active = len(VIEW_GROUPS)
     there = {item["label"]: item["tooltip"] for item in below.items}
-    inside = {"Shrinking", "Memory", "Line search", "Direction finding", "Bundle"}
+    inside = {"Shrinking", "Memory", "Direction finding", "Bundle"}
     assert set(there) == inside | {"Phases", "Race", "Rules"}
     assert there["Bundle"].startswith("Run a bundle method")
 
 
 def test_in_place_of_a_view_without_anything_to_show_one_beside_it_is_chosen(bar, top):
     bar.offer(fitting("fista-cst"))
-    assert (bar.chosen, tabs(top)[top.active]) == ("trajectories", "Inside the solver")
-    bar.chosen = "line-search"
+    assert (bar.chosen, tabs(top)[top.active]) == ("line-search", "Inside the solver")
+    bar.chosen = "memory"
     bar.offer(fitting("sgd-l1", "fobos"))
-    assert bar.chosen == "line-search", "it was chosen though it does not fit"
+    assert bar.chosen == "memory", "it was chosen though it does not fit"
 
 
 def test_a_view_of_runs_that_are_there_stays_when_it_no_longer_fits(bar, top, below):
-    bar.chosen = "line-search"
+    bar.chosen = "memory"
     bar.offer(fitting("fista-cst"), stay=True)
-    assert bar.chosen == "line-search"
+    assert bar.chosen == "memory"
     assert tabs(top)[top.active] == UNUSED
     bar.offer(fitting("prox-qn", "owl-qn"))
     assert tabs(top)[top.active] == "Inside the solver"
-    assert tabs(below)[below.active] == "Line search"
+    assert tabs(below)[below.active] == "Memory"
 
 
 def test_a_click_on_a_tab_that_is_gone_chooses_nothing(bar, top, below):

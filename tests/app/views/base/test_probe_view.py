@@ -97,7 +97,8 @@ def test_each_view_names_the_probes_it_draws_and_together_they_are_the_pages():
     every = "active code-lines cuts direction learned line memory plane rows scores shrinking support"
     assert sorted(probe.name for probe in views.probes()) == [*every.split(), "trajectories", "wide"]
     for id, wanted in (
-        ("line-search", {"line"}),
+        ("line-search", {"line", "support", "wide"}),
+        ("landscape", {"support", "wide"}),
         ("memory", {"memory"}),
         ("shrinking", {"shrinking", "active"}),
         ("rows", {"rows"}),

@@ -10,9 +10,10 @@ import pytest
 from solverscope import datasets, solvers
 from solverscope.app import views
 from solverscope.app.ui.menu import Menu
-from solverscope.app.views.landscape.landscape_data import MAX_PLACED, Shown, kept, observed, scene
+from solverscope.app.views.landscape.landscape_data import MAX_PLACED, Shown, observed, scene
 from solverscope.app.views.landscape.landscape_elements import log_heights
 from solverscope.solvers import SUPPORT, WIDE
+from solverscope.solvers.probes.kept_weights import weight_entries
 from tests.app.helpers import click, said
 
 
@@ -25,7 +26,7 @@ def traces(small_problem):
 
 
 def shown_of(traces, kind="main", ground="objective", run=None, iteration=0, pair=(0, 1)):
-    newest = [kept(trace)[-1] for trace in traces]
+    newest = [weight_entries(trace.probes)[-1][0] for trace in traces]
     return Shown(traces[0].problem, list(traces), newest, kind, ground, run, iteration, pair)
 
 
@@ -87,7 +88,7 @@ def test_long_runs_are_thinned_and_end_at_their_last_iterate(small_problem):
 
 def test_iterates_with_many_weights_are_kept_in_single_precision(chain_problem):
     trace = solvers.solve(chain_problem, solvers.make_solver("prox-gd"), max_iter=3, probes=[SUPPORT, WIDE])
-    assert kept(trace) == [0, 1, 2, 3]
+    assert [k for k, _ in weight_entries(trace.probes)] == [0, 1, 2, 3]
     assert trace.probes.iterations(WIDE.name), "more than SUPPORT keeps"
     _, points = observed(trace, chain_problem.size)
     assert np.allclose(points[[3]].toarray().ravel(), trace.w, rtol=1e-6, atol=1e-12)

@@ -18,7 +18,7 @@ from solverscope.app.views.base.cursor import Cursor
 from solverscope.app.views.search import line_search as module
 from solverscope.solvers import LINE, WEIGHTS, Run, Stopping, Trace
 from solverscope.solvers.probes import search_lines as lines
-from tests.app.helpers import in_sight, said
+from tests.app.helpers import hint, in_sight, said
 from tests.solvers.helpers import HOUSE, MAKERS
 
 #: Solvers whose searches are those of single rows of W, many in an iterate.
@@ -388,3 +388,19 @@ def test_the_lab_keeps_no_run_and_no_problem_in_memory(problem):
     view.cursor.run = None
     gc.collect()
     assert [each() for each in gone] == [None, None]
+
+
+@pytest.mark.parametrize("solver", ["anderson-bcd", "fista-cst"])
+def test_of_a_solver_without_searches_f_is_drawn_along_its_step(small_problem, solver):
+    trace = solvers.solve(small_problem, solver, max_iter=6, probes=LineSearch.probes)
+    view = lab(trace, 4)
+    assert "tells no line search: f along its step from iterate 3 (t = 0) to iterate 4" in said(view)
+    curve, f = at(view, "curve"), dict(zip(trace.iteration.tolist(), trace.objective.tolist(), strict=True))
+    assert np.interp([0.0, 1.0], curve["t"], curve["phi"]) == pytest.approx([0.0, f[4] - f[3]], abs=1e-12)
+    view.cursor.place(trace, 0)
+    assert "from iterate 0 (t = 0) to iterate 1" in said(view), "there is no step to the first"
+
+
+def test_without_the_weights_of_iterates_the_view_says_what_to_observe(small_problem):
+    trace = solvers.solve(small_problem, "fista-cst", max_iter=3)
+    assert "probes=[solvers.LINE, solvers.SUPPORT, solvers.WIDE]" in hint(lab(trace, 1))

@@ -8,7 +8,7 @@ from typing import Protocol
 from solverscope.app.page.sidebar.breaks import Breaks
 from solverscope.app.page.sidebar.fields import FieldForm
 from solverscope.app.page.sidebar.problem_panel import ProblemPanel
-from solverscope.app.page.sidebar.run_controls import DRAWING, PACES, RunControls
+from solverscope.app.page.sidebar.run_controls import DRAWING, PACES, RERUNS, RunControls
 from solverscope.app.page.tabs.tab_bar import TabBar
 from solverscope.app.page.type_size import PAGE_VIEWS, TypeSize
 from solverscope.app.settings.settings_table import REPEAT, REPEATS
@@ -52,6 +52,7 @@ class Appearance:
         look["plots"] = next(name for name, value in DRAWING.items() if value == controls.drawing.value)
         look["repeat"] = str(page.repeat)
         look["dial"] = next(name for name, live in DIALS.items() if live == page.problem.live.value)
+        look["rerun"] = next(name for name, value in RERUNS.items() if value == controls.again.value)
         return look
 
     def apply(self, query: Mapping[str, str]) -> None:
@@ -67,6 +68,7 @@ class Appearance:
             "view": (PAGE_VIEWS, lambda value: setattr(page.type_size, "view", value)),
             "dial": (DIALS, lambda value: setattr(page.problem.live, "value", DIALS[value])),
             "plots": (DRAWING, lambda value: setattr(page.controls.drawing, "value", DRAWING[value])),
+            "rerun": (RERUNS, lambda value: setattr(page.controls.again, "value", RERUNS[value])),
             "repeat": (REPEATS, lambda value: page.limits.enter(REPEAT.name, value)),
         }
         text = query.get("break", "")

@@ -110,7 +110,7 @@ class Page:
         self.convergence, self.sparsity = self.top_views.convergence, self.top_views.sparsity
         self.convergence.param.watch(lambda *events: self._share_axis(), SHARED)
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale", "x_scale"])
-        for speed in (self.controls.pace, self.controls.drawing):
+        for speed in (self.controls.pace, self.controls.drawing, self.controls.again):
             speed.param.watch(lambda event: self._changed(), "value")
         self.tabs: dict[str, View] = {}  # made when they are first looked at
         self.tab_column = ui.column(kind="tabs")

@@ -90,8 +90,10 @@ class WithStory(WithProblem, WithSetting, Protocol):
     running: Experiment | None
 
 
-class ControlledPage(WithProblem, WithObstacle, Protocol):
-    """The page of the buttons that start runs."""
+class ControlledPage(WithProblem, WithSetting, WithObstacle, Protocol):
+    """The page of the buttons that start runs; ``running`` is the experiment that was run last."""
+
+    running: Experiment | None
 
     def start(self, step: bool) -> None:
         """Start the chosen solvers."""

@@ -58,6 +58,8 @@ class Session:
         self.cursor = Cursor()
         self.views: list[View] = []
         self.watchers: list[Watcher] = []
+        #: Whether runs stay as ghosts for one more race.
+        self.keeps_last = False
         self.pace = 0.0
         self.drawing = 1
         #: A press of Run, or of Step (True), that waits for the data; None while none does.
@@ -101,13 +103,16 @@ class Session:
     ) -> None:
         """Start new runs together, and remove current ones.
 
-        Past and pinned runs stay as ghosts, and loops of other programs continue. A maker receives share,
-        pace, step, breaks and the common start barrier. ``styles`` number the colours and dashes of the new
-        runs, which no ghost gets.
+        Past and pinned runs stay as ghosts, and loops of other programs continue. With ``keeps_last`` the
+        current ones stay as well, until the next launch. A maker receives share, pace, step, breaks and the
+        common start barrier. ``styles`` number the colours and dashes of the new runs, which no ghost gets.
         """
         old = [run for run in self.runs if not (run.outside and run.alive)]
-        for run in [run for run in old if not (run.stays or run.pinned)]:
-            self.remove(run)
+        for run in [run for run in old if run.passing or not (run.stays or run.pinned)]:
+            if self.keeps_last and not run.passing and run.trace is not None and len(run.trace):
+                run.passing = True
+            else:
+                self.remove(run)
         taken = {run.style for run in self.runs} | set(styles)
         for run in [run for run in self.runs if run in old and not run.ghost]:
             run.stop()

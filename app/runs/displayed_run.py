@@ -18,15 +18,15 @@ class DisplayedRun:
     begun, and ``style`` numbers its colour and dash.
 
     A ``ghost`` is set apart from current runs. A run that ``stays`` is kept until it is removed; a ``pinned``
-    one also when others are started. A run ``outside`` is computed by another program: it is not started with
-    the others, and Run and Pause ignore it while it is alive. A ``silent`` one does not answer, an
-    ``outdated`` one has code of a plug-in that was saved since.
+    one also when others are started, and a ``passing`` one until the next start. A run ``outside`` is
+    computed by another program: it is not started with the others, and Run and Pause ignore it while it is
+    alive. A ``silent`` one does not answer, an ``outdated`` one has code of a plug-in that was saved since.
     ``experiment`` repeats the run, if it is known, and ``id`` is its number in the history or its name in a
     sweep.
     """
 
     id: int | str | None = None
-    ghost = stays = pinned = outside = silent = outdated = False
+    ghost = stays = pinned = passing = outside = silent = outdated = False
     experiment: Experiment | None = None
     trace: Trace | None = None
     label: str

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from solverscope.app.help import tip
 from solverscope.app.page.protocols import ControlledPage
+from solverscope.app.settings.experiment import Experiment
 from solverscope.app.ui.material_ui import pmui
 from solverscope.app.ui.menu import LineMenu
 
@@ -14,6 +15,9 @@ PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0
 
 #: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
 DRAWING = {"live": 1, "once a second": 5, "at the end": 0}
+
+#: Whether a change of the settings starts all runs anew, by its name in addresses.
+RERUNS = {"off": False, "on": True}
 
 #: The text next to Run when it can be pressed, and while data are loaded for it.
 RUN_ICON, LOADING_ICON = "play_arrow", "hourglass_empty"
@@ -41,14 +45,22 @@ class RunControls:
         self.drawing = LineMenu(
             label="Redraw", options=DRAWING, value=1, width=112, description=tip("run_controls.plots")
         )
+        self.again = pmui.Checkbox(
+            label="rerun on change", size="small", margin=0, description=tip("run_controls.again")
+        )
+        #: The experiment of the last race, and the settings at the last tick.
+        self._raced: Experiment | None = None
+        self._resting: Experiment | None = None
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self.go(step=True))
         self.stop.on_click(lambda event: self._then(session.stop))
-        self.clear.on_click(lambda event: self._then(session.clear))
+        self.clear.on_click(lambda event: self._then(self._clear))
         self.pace.param.watch(lambda event: session.set_pace(event.new), "value")
         self.drawing.param.watch(lambda event: session.set_drawing(event.new), "value")
-        self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
+        self.again.param.watch(lambda event: self._rerun_from_now_on(event.new), "value")
+        buttons = [self.run, self.pause, self.step, self.stop, self.clear]
+        self.widgets = [*buttons, self.pace, self.drawing, self.again]
 
     def go(self, *, step: bool = False) -> None:
         """Start or continue; by a single iterate with ``step``."""
@@ -63,6 +75,33 @@ class RunControls:
             self._then(self._session.pause)
         elif not self.run.disabled:
             self.go()
+
+    def _clear(self) -> None:
+        self._raced = None
+        self._session.clear()
+
+    def _rerun_from_now_on(self, wanted: bool) -> None:
+        self._session.keeps_last = wanted
+        self._raced = self._page.running or self._page.setting
+
+    def _run_again(self) -> None:
+        """Start all runs anew where the settings have changed since the last race, once they rest for a tick
+        and the runs have stopped."""
+        page, session = self._page, self._session
+        if not self.again.value:
+            return
+        before, self._resting = self._resting, page.setting
+        self._raced = page.running or self._raced
+        if self._raced is None or self._resting == self._raced or page.obstacle is not None:
+            return
+        session.hurry()
+        if self._resting != before:
+            return
+        if session.alive:
+            session.stop()
+        else:
+            self._raced = self._resting
+            self._then(lambda: page.start(False))
 
     def _then(self, act: Callable[[], None]) -> None:
         act()
@@ -79,3 +118,4 @@ class RunControls:
         self.clear.disabled = not (self._session.runs or waits)
         self.run.icon = LOADING_ICON if self._page.problem.loading and state == "idle" else RUN_ICON
         self.run.label = "Resume" if state == "paused" else "Run"
+        self._run_again()

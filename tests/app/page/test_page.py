@@ -22,7 +22,7 @@ from solverscope.app.runs import problem_cache
 from solverscope.app.stories import stories
 from solverscope.app.ui import run_styles
 from solverscope.app.views import TABS, ProbeView
-from solverscope.solvers import CUTS, DIRECTION, Probe
+from solverscope.solvers import CUTS, DIRECTION, WIDE, Probe
 from solverscope.solvers.probes.probe import CODE_LINES
 from tests.app.helpers import happen, said
 
@@ -294,8 +294,8 @@ def test_runs_are_observed_for_all_views_also_for_one_that_a_plug_in_brings(visi
     page.controls.go()
     finish(page, wait_until)
     (trace,) = page.session.traces
-    # prox-qn has no cutting planes, finds no directions by them, and is no plug-in
-    missing = {CUTS, DIRECTION, CODE_LINES}
+    # prox-qn has no cutting planes, finds no directions by them, is no plug-in, and its iterates are sparse
+    missing = {CUTS, DIRECTION, CODE_LINES, WIDE}
     for probe in set(views.probes(page.problem.problem)) - missing:
         assert trace.probes.iterations(probe.name), probe.name
     page.session.tick()

@@ -244,3 +244,52 @@ def test_a_pressed_step_starts_and_then_advances_by_one(visit, wait_until):
         assert run.trace.last["iteration"] == k
     page.session.tick()
     assert page.controls.run.label == "Resume"
+
+
+def ended(page: Page, lams: list[float]) -> bool:
+    """Whether the runs on the page, which have these λ, are over."""
+    page.session.tick()
+    return not page.session.alive and sorted(run.problem.lam for run in page.session.runs) == sorted(lams)
+
+
+def test_runs_start_again_when_a_setting_changes_and_the_last_ones_stay_for_once(visit, wait_until):
+    page = visit(**SMALL | {"rerun": "on"})
+    page.session.tick()
+    assert page.session.runs == [], "nothing has been run yet"
+    page.controls.go()
+    wait_until(lambda: ended(page, [0.05]))
+    page.problem.lam.value = "0.02"
+    wait_until(lambda: ended(page, [0.05, 0.02]))
+    assert [run.ghost for run in sorted(page.session.runs, key=lambda run: run.problem.lam)] == [False, True]
+    page.problem.lam.value = "0.01"
+    wait_until(lambda: ended(page, [0.02, 0.01]))
+    page.solvers.receive({"action": "set", "key": key(page, "prox-qn"), "name": "memory", "value": "2"})
+    wait_until(lambda: ended(page, [0.01, 0.01]))
+    assert page.address()["rerun"] == "on"
+
+
+def test_runs_under_way_are_stopped_first_and_after_clear_nothing_starts(visit, wait_until):
+    page = visit(**SMALL | {"tol": "1e-12", "speed": "1 a second", "solvers": "prox-gd"})
+    page.controls.again.value = True
+    page.controls.go()
+    wait_until(lambda: page.session.state == "running" and len(page.session.runs[0].trace or ()) > 0)
+    page.problem.lam.value = "0.02"
+    wait_until(lambda: (page.session.tick(), [run.state for run in page.session.runs][1:])[1] == ["stopped"])
+    assert [run.problem.lam for run in page.session.runs][1] == 0.05
+    press(page.controls.clear)
+    page.problem.lam.value = "0.03"
+    for _ in range(3):
+        page.session.tick()
+    assert page.session.runs == []
+
+
+def test_a_change_that_is_no_change_or_cannot_be_run_starts_nothing(visit, wait_until):
+    page = visit(**SMALL | {"rerun": "on"})
+    page.controls.go()
+    wait_until(lambda: ended(page, [0.05]))
+    (run,) = page.session.runs
+    for text in ("0.05", "-1"):
+        page.problem.lam.value = text
+        for _ in range(3):
+            page.session.tick()
+        assert page.session.runs == [run]

@@ -1,11 +1,18 @@
-"""Hooks into Panel's output of a notebook cell: a call before it is shown, and its models."""
+"""Hooks into Panel's output of a notebook cell: a call before it is shown, its models and their changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
+from bokeh.document import Document
+from bokeh.document.events import DocumentChangedEvent
 from bokeh.model import Model
 from panel.config import panel_extension
+from panel.io.state import state
+from panel.models.comm_manager import CommManager
 from panel.viewable import Viewable
 
 #: What is shown, its root, what changed in it, and its old models.
@@ -26,3 +33,46 @@ def models_of(changed: Viewable, root: Model) -> Model:
 def loaded() -> bool:
     """Return whether Panel's scripts have been loaded into the notebook."""
     return panel_extension._loaded
+
+
+def document_of(id: str) -> Document:
+    """Return the document of an output, by the id of its root."""
+    return state._views[id][2]
+
+
+def note_changes(document: Document, note: Callable[[Model, str], None]) -> None:
+    """Call ``note`` with each model that changes and its property, unless the browser has changed it."""
+    callbacks = document.callbacks
+    trigger = callbacks.trigger_on_change
+
+    def noted(event: DocumentChangedEvent) -> None:
+        model, attr = getattr(event, "model", None), getattr(event, "attr", None)
+        if isinstance(model, Model) and isinstance(attr, str) and event.setter is None:
+            note(model, attr)
+        trigger(event)
+
+    callbacks.trigger_on_change = noted
+
+
+def forget_changes(document: Document) -> None:
+    """Take changes from what Panel is to send: the browser has them."""
+    document.callbacks._held_events = []
+    document.models.flush_synced()
+
+
+@contextmanager
+def without_sending() -> Iterator[None]:
+    """Keep Panel from sending changes that the block makes."""
+    before, state._hold = state._hold, True
+    try:
+        yield
+    finally:
+        state._hold = before
+
+
+def take_messages(document: Document, take: Callable[[Callable[[object], None], object], None]) -> None:
+    """Call ``take`` with Panel's function for a message of the browser, and the message."""
+    for manager in document.roots:
+        if isinstance(manager, CommManager):
+            comm: Any = state._comm_manager._comms[manager.client_comm_id]
+            comm._on_msg = partial(take, comm._on_msg)

@@ -32,12 +32,12 @@ def batch(*, models: bool = False) -> Iterator[None]:
             _open[document] = block
             block.callback(_open.pop, document)
         if models:
-            _open[document].enter_context(_one_walk(document))
+            _open[document].enter_context(one_walk(document))
         yield
 
 
 @contextmanager
-def _one_walk(document: Document) -> Iterator[None]:
+def one_walk(document: Document) -> Iterator[None]:
     """Postpone Bokeh's walks through the document to the end of the block, also after an error. A document
     that an error left frozen would not find models any more."""
     failed: BaseException | None = None

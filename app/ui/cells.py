@@ -10,7 +10,8 @@ import gzip
 import json
 import sys
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,20 +19,19 @@ from typing import Any
 import bokeh
 import panel as pn
 from bokeh.model import Model
-from bokeh.models import ImportedStyleSheet, InlineStyleSheet, UIElement
 from bokeh.resources import Resources
 from panel.io import notebook as panel_notebook
 from panel.io.notebook import EXEC_MIME, LOAD_MIME
-from panel.io.resources import CDN_DIST
 from panel.viewable import Viewable, Viewer
 from pyviz_comms import PYVIZ_PROXY, JupyterCommManager, nb_mime_js
 
-from solverscope.app.compat.panel_cells import before_shown, loaded, models_of
+from solverscope.app.compat.panel_cells import before_shown, loaded, models_of, without_sending
 from solverscope.app.ui.material_ui import MATERIAL, pmui
 
 from .assets import asset
+from .frames import ONE_AT_A_TIME, Frames, kernel_cells
+from .inline_styles import DIST, inline_styles
 
-DIST = Path(pn.__file__).parent / "dist"
 #: What a cell says until its plot is drawn, at once where style sheets are not allowed either.
 WAITING_HTML = (
     "<style>@keyframes solverscope-late {{ from {{ visibility: hidden }} }}</style>\n"
@@ -71,37 +71,12 @@ def scripts() -> str:
     return f"{{\n{named}{asset('offline.js')}}}\n"
 
 
-@cache
-def style(address: str) -> str | None:
-    """Return the text of a style sheet of Panel's, None for any other's."""
-    path = DIST / address.removeprefix(CDN_DIST).split("?")[0]
-    return path.read_text(encoding="utf-8") if address.startswith(CDN_DIST) and path.is_file() else None
-
-
-def inline_styles(models: Sequence[Model], root: Model) -> None:
-    """Write style sheets of other hosts into the models that use them, once per plot."""
-    made: dict[str, InlineStyleSheet] = {}
-
-    def inlined(sheet: object) -> object:
-        if not isinstance(sheet, ImportedStyleSheet) or (css := style(sheet.url)) is None:
-            return sheet
-        return made.setdefault(sheet.url, InlineStyleSheet(css=css))
-
-    for model in models:
-        if isinstance(model, UIElement):
-            sheets = [inlined(sheet) for sheet in model.stylesheets]
-            if sheets != model.stylesheets:
-                model.stylesheets = sheets
-        if getattr(model, "css_bundle", None):
-            model.css_bundle = None
-
-
 def without_network(shown: Viewable, root: Model, changed: Viewable, old: Sequence[Model] | None) -> None:
     """Change the models of a cell so that they ask no other host: Panel calls it before it shows them."""
     document = root.document
     if document is None or document.session_context is None:
         models = root if changed is shown else models_of(changed, root)
-        inline_styles(list(models.select({"type": Model})), root)
+        inline_styles(models.select({"type": Model}))
 
 
 def publish(*args: object, **kwargs: object) -> None:
@@ -139,15 +114,47 @@ def extension() -> None:
 
 
 class Cell(Viewer):
-    """Base of displays of a notebook cell that work offline; a message shows what is missing until then."""
+    """Base of displays of a notebook cell that work offline; a message shows what is missing until then.
+
+    What changes is sent by :class:`.frames.Frames`, at the latest at the end of each cell.
+    """
+
+    #: Where it is shown in a notebook, and characters sent there with the last drawing.
+    _shown_at: Sequence[Frames] = ()
+    _sent_size: int = 0
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         if not loaded():
             extension()
+        self.finish_cell()
         bundle = super()._repr_mimebundle_(include, exclude)
         if not isinstance(bundle, tuple) or "text/html" not in bundle[0]:
             return bundle
         data, about = bundle
         id = about.get(EXEC_MIME, {}).get("id", "")
+        if id and (cells := kernel_cells()) is not None:
+            self._shown_at = [*self._shown_at, Frames(id)]
+            cells.after_each.add(self)
         said = WAITING_HTML.format(id=id) + data["text/html"] + DRAWN.format(id=id)
         return {**data, "text/html": said}, about
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Send what the block draws to where it is shown in a notebook."""
+        if not self._shown_at:
+            yield
+            return
+        with ONE_AT_A_TIME:
+            with without_sending(), ExitStack() as block:
+                for output in self._shown_at:
+                    block.enter_context(output.as_one())
+                yield
+            self._sent_size = self.send_changes()
+
+    def send_changes(self) -> int:
+        """Send what has changed to where it is shown in a notebook; return the characters that were sent."""
+        return sum(output.send() for output in self._shown_at)
+
+    def finish_cell(self) -> None:
+        """Do what is left at the end of a cell."""
+        self.send_changes()

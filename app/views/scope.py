@@ -1,8 +1,8 @@
 """The scope of a notebook: views of the runs that a cell executes.
 
 A notebook's cell computes in the thread that would draw. So a :class:`Scope` is called between two iterates,
-off the clock of the run, and takes at most a tenth of the time. Its updates are sent once Panel's connection
-is open, at the latest at the end of the cell.
+off the clock of the run, and takes at most a tenth of the time. What it draws is sent at once, as
+:class:`.frames.Frames` are; what was too early to be drawn, at the end of the cell.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import panel as pn
 
 from solverscope.app.ui.cells import Cell
+from solverscope.app.ui.frames import ONE_AT_A_TIME, kernel_cells
 from solverscope.app.views.base.view import View
 from solverscope.app.views.convergence.any_field import Record
 from solverscope.app.views.convergence.convergence import Convergence
@@ -23,6 +24,8 @@ from solverscope.solvers import FIELDS, Trace
 
 #: Seconds from one drawing to the next, at least, and how many times longer than a drawing takes.
 MIN_DRAW_SECONDS, DRAW_SPACING = 0.2, 10.0
+#: Jupyter's server stops outputs of more than a million.
+MAX_BYTES_A_SECOND = 300_000
 #: Runs that are drawn together, at most: the newest.
 MOST_TRACES = 24
 
@@ -52,31 +55,50 @@ class Scope(Cell):
         self.traces: list[Trace] = []
         self._clock, self._due = clock, -float("inf")
         self._root = pn.Column(*self.views)
+        self._undrawn = False
+        self._cells = kernel_cells()
+        if self._cells is not None:
+            self._cells.after_each.add(self)
 
     def __call__(self, trace: Trace) -> None:
-        """Draw new iterates of a run, if an update is due or the run is new or over."""
-        new = not any(trace is known for known in self.traces)
-        if new:
-            self.traces = [*self.traces[1 - MOST_TRACES :], trace]
-        if new or trace.result or self._clock() >= self._due:
-            began = self._clock()
+        """Draw new iterates of a run, if an update is due; the first and the last by the end of the cell."""
+        with ONE_AT_A_TIME:
+            new = not any(trace is known for known in self.traces)
+            if new:
+                self.traces = [*self.traces[1 - MOST_TRACES :], trace]
+            self._undrawn = True
+            executing = self._cells is not None and self._cells.executing
+            if self._clock() >= self._due or ((new or trace.result) and not executing):
+                self._draw()
+
+    def finish_cell(self) -> None:
+        with ONE_AT_A_TIME:
+            if self._undrawn:
+                self._draw()
+            super().finish_cell()
+
+    def _draw(self) -> None:
+        """Draw the runs, and send the drawing to where it is shown."""
+        first, began = not self._due > 0.0, self._clock()
+        with self.sending():
+            self._undrawn = False
             if self._usual:
-                self._choose_views(trace)
+                self._choose_views()
             for view in self.views:
                 view.show(self.traces)
-            pn.io.push_notebook(self._root)
-            now = self._clock()
-            self._due = now + max(MIN_DRAW_SECONDS, DRAW_SPACING * (now - began))
+        now = self._clock()
+        spacing = 0.0 if first else DRAW_SPACING * (now - began)  # plots are made but once
+        self._due = now + max(MIN_DRAW_SECONDS, spacing, self._sent_size / MAX_BYTES_A_SECOND)
 
     def __repr__(self) -> str:
         runs = "; ".join(trace.info.sentence(trace.status, trace.last) for trace in self.traces)
         return f"<Scope of {runs or 'no runs yet'}; the last line of a notebook's cell shows it>"
 
-    def _choose_views(self, trace: Trace) -> None:
+    def _choose_views(self) -> None:
         """Show the usual views of what the runs have told, and one for the first of their own fields."""
-        own = [name for name in trace.fields if name not in FIELDS]
+        own = [name for trace in self.traces for name in trace.fields if name not in FIELDS]
         if own and not any(isinstance(view, Record) for view in self.views):
-            self.views.append(Record(field=own[0]))
+            self.views.append(Record(self.traces, field=own[0]))
             self._root.append(self.views[-1])
         for view, name in zip(self.views, ("objective", "nnz"), strict=False):
             field = FIELDS[name]

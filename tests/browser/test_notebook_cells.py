@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from types import ModuleType
 
 import panel as pn
 import pytest
+from panel.models.comm_manager import CommManager
 from panel.viewable import Viewable
 from playwright.sync_api import Page, Route
 
@@ -14,7 +16,7 @@ from solverscope import datasets, solvers
 from solverscope.app import views
 from solverscope.app.compat import panel_cells
 from solverscope.app.notebook import Scope
-from solverscope.app.ui import cells
+from solverscope.app.ui import cells, frames
 
 #: Bytes that a cell may take.
 MOST = 3_000_000
@@ -26,6 +28,11 @@ READY = """(plots) => {
   return drawn.length >= plots && document.querySelector("[id^='waits-']") === null
 }"""
 
+#: Points of curves by run, of all plots of a page.
+CURVES = """() => Object.fromEntries(Bokeh.documents.flatMap((document) => [...document._all_models.values()])
+  .filter((model) => model.type === "GlyphRenderer" && model.name && model.data_source.data.x)
+  .map((model) => [model.name, model.data_source.data.x.length]))"""
+
 
 @pytest.fixture
 def outputs(monkeypatch):
@@ -33,7 +40,17 @@ def outputs(monkeypatch):
     published: list[dict[str, str]] = []
     display = ModuleType("IPython.display")
     display.publish_display_data = lambda data, metadata=None: published.append(data)
-    display.display = lambda *args, **kwargs: None
+    by_id: dict[str, dict[str, str]] = {}
+
+    def show(data, *, raw, display_id, update=False) -> None:
+        """As IPython's: an update takes the place of what has this id."""
+        assert raw
+        assert update == (display_id in by_id)
+        if not update:
+            published.append(by_id.setdefault(display_id, {}))
+        by_id[display_id].update(data)
+
+    display.display = show
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setattr(panel_cells.panel_extension, "_loaded", False)
@@ -47,6 +64,30 @@ def outputs(monkeypatch):
     monkeypatch.setattr(pn, "extension", extension)
     monkeypatch.setattr(pn.config, "console_output", "disable")
     return published
+
+
+class Shell:
+    """IPython's, as far as it tells of the begin and the end of cells."""
+
+    def __init__(self):
+        self.events = self
+        self.calls = {}
+
+    def register(self, event, call):
+        self.calls[event] = call
+
+    @contextmanager
+    def cell(self):
+        self.calls["pre_run_cell"](None)
+        yield
+        self.calls["post_run_cell"](None)
+
+
+@pytest.fixture
+def shell(monkeypatch, outputs):
+    shell = Shell()
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell, raising=False)
+    return shell
 
 
 def shown(view, outputs):
@@ -106,6 +147,66 @@ def test_scripts_that_come_twice_leave_what_is_drawn(page, tmp_path, outputs, ru
     again = shown(views.Sparsity(run), outputs)
     opened(page, tmp_path, first, outputs, again)
     page.wait_for_function(READY, arg=2)
+
+
+def curves(page):
+    """Points of the curves of a page, by run."""
+    page.wait_for_function(READY, arg=1)
+    return page.evaluate(CURVES)
+
+
+def traces(run, names):
+    return [solvers.Trace.from_records(run.records(), label=name) for name in names]
+
+
+@pytest.mark.parametrize("most_recent", [1, 10**9])
+def test_runs_are_drawn_after_their_plot_was_shown(
+    page, tmp_path, outputs, shell, run, monkeypatch, most_recent
+):
+    """A page that is opened at the end, as a saved notebook, has skipped all drawings but the last."""
+    monkeypatch.setattr(frames, "MOST_RECENT", most_recent)
+    scope = Scope([views.Convergence(measure="objective")], clock=lambda: 0.0)
+    cell = shown(scope, outputs)
+    first, second, third = traces(run, "abc")
+    with shell.cell():
+        scope(first)
+        scope(second)
+        drawn = {line.name for line in scope.views[0].figure.renderers if line.name}
+        assert drawn == {"a"}, "what is not due is drawn at the end of the cell"
+    with shell.cell():
+        scope(third)
+    opened(page, tmp_path, cell)
+    assert curves(page) == {name: len(run) for name in "abc"}
+
+
+def test_a_browser_that_has_all_drawings_takes_the_new(page, tmp_path, outputs, shell, run):
+    scope = Scope([views.Convergence(measure="objective")])
+    cell = shown(scope, outputs)
+    opened(page, tmp_path, cell)
+    page.wait_for_function(READY, arg=1)
+    for name, trace in zip("abc", traces(run, "abc"), strict=True):
+        with shell.cell():
+            scope(trace)
+        for data in cell:
+            if "PART" in data.get("application/javascript", ""):
+                page.evaluate(f"() => {data['application/javascript']}")
+        assert curves(page)[name] == len(run)
+    assert curves(page) == {name: len(run) for name in "abc"}
+
+
+def test_what_a_visitor_chooses_is_answered(outputs, shell, run):
+    view = views.Convergence(run)
+    cell = shown(view, outputs)
+    (menu,) = view.__panel__().select(lambda one: getattr(one, "label", "") == "Scale")
+    (root,) = menu._models
+    model = menu._models[root][0].data
+    message = {"header": {"msgid": "1", "msgtype": "PATCH-DOC"}, "metadata": {}, "_buffers": {}}
+    event = {"kind": "ModelChanged", "model": {"id": model.id}, "attr": "value", "new": "log-log"}
+    (manager,) = (one for one in view.figure.document.roots if isinstance(one, CommManager))
+    comm = pn.state._comm_manager._comms[manager.client_comm_id]
+    comm._on_msg({**message, "content": {"events": [event]}})
+    assert view.x_scale == "log"
+    assert any("LogScale" in data.get("application/javascript", "") for data in cell[-3:])
 
 
 def test_a_cell_without_its_scripts_says_what_to_do(page, tmp_path, outputs, run):

@@ -280,7 +280,8 @@ class View(Cell):
         """Draw everything new, but nothing while the view is hidden."""
         if self.in_sight:
             recorded = [(id(trace), len(trace) > 0) for trace in self.traces]
-            with batch(models=recorded != self._recorded):  # each is drawn by models of its own
+            new = recorded != self._recorded  # each is drawn by models of its own
+            with self.sending(), batch(models=new):
                 self._recorded = recorded
                 self._attempt(self._draw_all)
 

@@ -1,0 +1,40 @@
+"""Panel's style sheets, written into the models that name them: plots in a notebook ask no other host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import panel as pn
+from bokeh.model import Model
+from bokeh.models import ImportedStyleSheet, InlineStyleSheet, UIElement
+from panel.io.resources import CDN_DIST
+
+DIST = Path(pn.__file__).parent / "dist"
+
+
+@cache
+def style(address: str) -> str | None:
+    """Return the text of a style sheet of Panel's, None for any other's."""
+    path = DIST / address.removeprefix(CDN_DIST).split("?")[0]
+    return path.read_text(encoding="utf-8") if address.startswith(CDN_DIST) and path.is_file() else None
+
+
+def inline_styles(models: Iterable[Model]) -> None:
+    """Write style sheets of other hosts into the models that use them, once per plot."""
+    models = list(models)
+    made = {model.css: model for model in models if isinstance(model, InlineStyleSheet)}
+
+    def inlined(sheet: object) -> object:
+        if not isinstance(sheet, ImportedStyleSheet) or (css := style(sheet.url)) is None:
+            return sheet
+        return made.setdefault(css, InlineStyleSheet(css=css))
+
+    for model in models:
+        if isinstance(model, UIElement):
+            sheets = [inlined(sheet) for sheet in model.stylesheets]
+            if sheets != model.stylesheets:
+                model.stylesheets = sheets
+        if getattr(model, "css_bundle", None):
+            model.css_bundle = None

@@ -22,6 +22,10 @@ from .sets import proved_zeros_are_zero
 CONVERGED_SHARE, STALLED_SHARE, UNFINISHED_SHARE = 1e-3, 0.02, 0.1
 #: A run is at rest if its second half covers less than this share of the way to the minimum.
 AT_REST_SHARE = 0.05
+#: Violation of a run at rest, relative to that at w = 0, beyond which it is at no minimum.
+REST_SHARE = 1e-3
+#: Change of weights, relative to the largest, by which rounding differs when samples change their order.
+ROUNDING_OF_ORDER = 1e-6
 #: Iterates of runs that are compared bit for bit, and of those on degenerate data.
 COMPARED_ITERATES, DEGENERATE_ITERATES = 4, 30
 #: CPU seconds between two signs of life that are too many; the contract says 0.05.
@@ -147,6 +151,38 @@ def convergence_is_true(bench: Bench) -> Iterator[Fault]:
                 f"the run ends as converged with violation {violation:.6g}, and that at w = 0 is {first:.6g}",
                 last.n,
             )
+
+
+@runs("violation", "a run comes to rest at a minimum: the gradient of loss and ridge, -g, is in λ∂R(w) there")
+def rest_is_at_a_minimum(bench: Bench) -> Iterator[Fault]:
+    """Check the violation of runs whose f has stopped falling, however near to the minimum it is.
+
+    Runs that depend on the order of samples are spared: those of single samples rest around a minimum.
+    """
+    for run in bench.runs:
+        if run.failure or run.converged or not run.iterates or not run.problem.smooth:
+            continue
+        first = max(run.problem.violation_at_zero(), run.problem.noise)
+        half = len(run.points) // 2
+        late, penalty = run.points[half:], run.problem.penalty
+        violation = min(point.violation() for point in late)
+        if violation <= REST_SHARE * first or not _at_rest(run, bench.least) or _by_single_samples(bench):
+            continue
+        said = f"f is at rest with violation {violation:.6g}, and that at w = 0 is {first:.6g}"
+        if penalty.ridge:
+            gradients = ((p.w, p.gradient() - penalty.ridge_gradient(p.w)) for p in late)
+            said += f"; without the ridge it is {min(penalty.violation(w, g) for w, g in gradients):.3g}"
+        yield Fault(said, run.iterates[half].n)
+
+
+def _by_single_samples(bench: Bench) -> bool:
+    """Return whether the order of samples changes the first iterates by more than rounding."""
+    order = np.random.default_rng(2).permutation(bench.case.n_samples)
+    other = bench.on(bench.case.take(order)).observe(max_iter=COMPARED_ITERATES)
+    return any(
+        np.abs(one.w - two.w).max() > ROUNDING_OF_ORDER * np.abs(one.w).max()
+        for one, two in zip(bench.run.iterates, other.iterates, strict=False)
+    )
 
 
 @runs("dual_gap", "dual_gap is a proved bound of f - f*, never below it")

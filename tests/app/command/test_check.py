@@ -45,6 +45,9 @@ def test_a_finding_is_printed_with_the_commands_that_show_it(command, plugin, tm
     assert checked["findings"] == 1
     words = shlex.split(finding["command"])
     assert words[0] == "solverscope"
+    told = (tmp_path / "mine.check" / f"{finding['check']}.finding").read_text(encoding="utf-8")
+    assert finding["sentence"] in told
+    assert finding["address"].endswith(f"&finding={finding['check']}")
     run = command(*words[1:], "--json")
     assert run.status == 0, run.err
     last = run.of_type("iterate")[-1]

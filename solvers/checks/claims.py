@@ -9,6 +9,7 @@ import numpy as np
 from ..declare import Trait
 from ..problems.certificates.optimality import NOISE, WRONG_SHARE
 from ..problems.point import Point, rounding_of_sums
+from ..rivals.observation_mode import RERUN
 from .finding import Checks, Fault, Faults
 from .observed import Observed, ObservedRun
 
@@ -22,9 +23,12 @@ claims = Checks()
 
 @claims("iteration", "iterates are numbered 0, 1, 2, ... (solvers/README.md, Add a solver)")
 def iterates_are_numbered(run: ObservedRun) -> Faults:
+    if any(iterate.told["phase"] == RERUN for iterate in run.iterates):
+        return "each iterate is the end of a run anew, and some are left out"
     for k, iterate in enumerate(run.iterates):
         if iterate.n != k:
             yield Fault(f"the iterate after number {k - 1} has the number {iterate.n}", iterate.n)
+    return None
 
 
 @claims("w0", "iteration 0 is the starting point (solvers/README.md, Add a solver)")

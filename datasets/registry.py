@@ -8,6 +8,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from solverscope.ids import unknown_id
+
 from . import store
 from .catalog import OWN_FILES, SETS
 from .entry import DataSetInfo, Request
@@ -119,9 +121,8 @@ def describe(id: str) -> DataSetInfo:
         )
         raise DataError(f"There is no data set {id!r}: for a file of your own name its format, {formats}.")
     own = ", ".join(f"{scheme}:{','.join(entry.paths)}" for scheme, entry in OWN_FILES.items())
-    raise DataError(
-        f"There is no data set {id!r}: choose one of {', '.join(DATASETS)}, or your own file as {own}."
-    )
+    said = unknown_id("data set", id, DATASETS, f", or your own file as {own}")
+    raise DataError(f"{said[0].upper()}{said[1:]}.")
 
 
 def own_id(path: str) -> str:

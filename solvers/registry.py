@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from solverscope.ids import unknown_id
+
 from .declare import Declared, Trait, parameters
 from .methods.coordinate.anderson_bcd import AndersonBCD
 from .methods.coordinate.bcd import BCDCST, BCDLS
@@ -223,9 +225,9 @@ def why_not_in_kernels(loss: type[Loss]) -> str | None:
 
 
 def lookup(table: Mapping[str, Any], noun: str, id: str) -> Any:
-    """Return the entry ``id``; raise ValueError, with a list of all ids, if there is none."""
+    """Return the entry ``id``; raise ValueError, with the nearest id and all others, if there is none."""
     if id not in table:
-        raise ValueError(f"there is no {noun} {id!r}: choose one of {', '.join(table)}")
+        raise ValueError(unknown_id(noun, id, table))
     return table[id]
 
 

@@ -14,6 +14,7 @@ from solverscope.solvers.compute.atomic_files import replacing
 
 from .. import plugins
 from ..settings.experiment import Experiment
+from ..settings.settings_table import FINDING, FINDING_SUFFIX
 from . import streams
 from .exit_status import FINISHED, FOUND
 from .progress_bar import ProgressBar
@@ -101,6 +102,7 @@ def _described(file: str, thing: Any, finding: solvers.CheckFailure, folder: Pat
     folder.mkdir(exist_ok=True)
     data = folder / f"{finding.check}.npz"
     case.save(data)
+    data.with_suffix(FINDING_SUFFIX).write_text(f"{finding}\n", encoding="utf-8")
     commands = commands_of(file, thing, case, data, finding.iteration)
     return record | commands
 
@@ -128,7 +130,7 @@ def commands_of(
     )
     said = experiment.address()
     shown = {name: said[name] for name in ("options", "loss", "penalty", "lam", "solvers") if said.get(name)}
-    address = {"data": datasets.own_id(f"npz:{data}"), **shown, "break": condition}
+    address = {"data": datasets.own_id(f"npz:{data}"), **shown, "break": condition, FINDING: data.stem}
     plugin = ["--plugin", file]
     return {
         "command": shlex.join(["solverscope", *experiment.arguments(), *plugin]),
@@ -144,7 +146,10 @@ def _is(kind: str, kinds: Sequence[str]) -> bool:
 def _show(report: solvers.CheckReport, records: Sequence[dict[str, Any]]) -> None:
     """Print a report for people."""
     count = f"{len(records)} finding{'s' * (len(records) != 1)}"
-    lines = [f"{report.tested}: {count}, {len(report.passed)} checks passed in {report.seconds:.1f} s"]
+    passed = f"{len(report.passed)} checks passed"
+    if report.inapplicable:
+        passed += f", {len(report.inapplicable)} do not apply"
+    lines = [f"{report.tested}: {count}, {passed} in {report.seconds:.1f} s"]
     if report.problems:
         lines.append(f"   tried on {', '.join(report.problems)}")
     for k, (record, finding) in enumerate(zip(records, report.findings, strict=True), 1):
@@ -155,6 +160,11 @@ def _show(report: solvers.CheckReport, records: Sequence[dict[str, Any]]) -> Non
         if record["command"] is not None:
             lines.append(f"   run it: {record['command']}")
             lines.append(f"   see it: {record['serve']}, then {record['address']} and Run")
+    if report.inapplicable:
+        lines += ["", "do not apply:"]
+        for reason in dict.fromkeys(report.inapplicable.values()):
+            names = [name for name, why in report.inapplicable.items() if why == reason]
+            lines.append(f"   {', '.join(names)}: {reason}")
     if report.left:
         lines += ["", f"not checked, for lack of time: {', '.join(report.left)}"]
     streams.put("\n".join(lines) + "\n")
@@ -164,9 +174,10 @@ def _write_junit(path: Path, reports: Sequence[solvers.CheckReport]) -> None:
     """Write a test case for each check in the format of JUnit, as graders read it."""
     root = ElementTree.Element("testsuites")
     for report in reports:
-        names = [*report.passed, *report.left, *(finding.check for finding in report.findings)]
+        skipped = report.inapplicable | dict.fromkeys(report.left, "no time was left")
+        names = [*report.passed, *skipped, *(finding.check for finding in report.findings)]
         failed = {finding.check: finding for finding in report.findings}
-        counts = {"tests": len(names), "failures": len(failed), "skipped": len(report.left)}
+        counts = {"tests": len(names), "failures": len(failed), "skipped": len(skipped)}
         attributes = {name: str(count) for name, count in counts.items()}
         suite = ElementTree.SubElement(
             root, "testsuite", {"name": report.tested, **attributes, "time": f"{report.seconds:.3f}"}
@@ -177,7 +188,7 @@ def _write_junit(path: Path, reports: Sequence[solvers.CheckReport]) -> None:
                 finding = failed[name]
                 failure = ElementTree.SubElement(case, "failure", {"message": finding.sentence})
                 failure.text = str(finding)
-            elif name in report.left:
-                ElementTree.SubElement(case, "skipped", {"message": "no time was left"})
+            elif name in skipped:
+                ElementTree.SubElement(case, "skipped", {"message": skipped[name]})
     with replacing(path, "wb") as out:
         out.write(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))

@@ -83,6 +83,7 @@ def solverscope_(
 @app.command("list")
 def list_(
     kind: str = argument("{datasets,losses,penalties,solvers,stories,views,rules,fields,traits}"),
+    ids: list[str] = argument("[ID]...", "Say all about these.", default=[]),
     why: bool = switch("--why", "Say why what is not available is not."),
     as_json: bool = JSON_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
@@ -91,9 +92,11 @@ def list_(
     from .listing import entries
 
     plugins.load_all(plugin)
-    found = entries(kind)
+    found = entries(kind, ids)
     if as_json:
         streams.put_json(found)
+    elif ids:
+        printing.show_details(found)
     else:
         printing.show_entries(kind, found, why)
     return FINISHED

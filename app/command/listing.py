@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+from solverscope.ids import unknown_id
 
 
 def _datasets() -> Iterator[dict[str, Any]]:
@@ -22,10 +24,14 @@ def _datasets() -> Iterator[dict[str, Any]]:
 
 def _classes(table: str) -> Iterator[dict[str, Any]]:
     from solverscope import solvers
+    from solverscope.solvers.declare import unmet_needs
 
     for cls in getattr(solvers, table).values():
         reason = cls.why_not_here() if table == "SOLVERS" else None
-        yield _record(cls, reason, ((p, p.range) for p in solvers.parameters(cls)))
+        record = _record(cls, reason, ((p, p.range) for p in solvers.parameters(cls)))
+        if table == "SOLVERS":  # in words, as refusals have them
+            record["needs"] = unmet_needs(cls.needs, solvers.Trait(0), getattr(cls, "formulas", None))
+        yield record
 
 
 def _stories() -> Iterator[dict[str, Any]]:
@@ -98,10 +104,28 @@ LISTINGS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "traits": _traits,
 }
 
+#: What an entry of each list is called.
+NOUNS = {
+    "datasets": "data set",
+    "losses": "loss",
+    "penalties": "penalty",
+    "solvers": "solver",
+    "stories": "story",
+    "views": "view",
+    "rules": "rule",
+    "fields": "field",
+    "traits": "trait",
+}
 
-def entries(kind: str) -> list[dict[str, Any]]:
-    """Return all entries of one of ``LISTINGS``, with the fields of the command line's contract. Raises
-    ValueError for another kind. It loads no data, and imports solvers only to list them."""
+
+def entries(kind: str, ids: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return all entries of one of ``LISTINGS``, or those of some ids, with the fields of the command line's
+    contract. Raises ValueError for another kind or id. It loads no data, and imports solvers only to list
+    them."""
     if kind not in LISTINGS:
-        raise ValueError(f"there is no list of {kind!r}: choose one of {', '.join(LISTINGS)}")
-    return list(LISTINGS[kind]())
+        raise ValueError(unknown_id("list of", kind, LISTINGS))
+    found = {entry["id"]: entry for entry in LISTINGS[kind]()}
+    for id in ids:
+        if id not in found:
+            raise ValueError(unknown_id(NOUNS[kind], id, found))
+    return [found[id] for id in ids or found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -15,6 +16,8 @@ from .streams import put
 
 #: Letters of a line that goes to a file or a pipe.
 PIPE_WIDTH = 160
+#: Letters of a line of prose.
+PROSE_WIDTH = 100
 
 
 def show_table(columns: TableColumns, records: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
@@ -77,6 +80,25 @@ def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False
         hint = f"why {len(missing)} are not here: solverscope list {kind} --why"
         lines += ["", *(missing if why else [hint])]
     put("".join(f"{line}\n" for line in lines))
+
+
+def show_details(entries: Sequence[dict[str, Any]]) -> None:
+    """Print all about some entries of a list: name, summary, needs, and options with defaults and ranges."""
+    lines = []
+    for entry in entries:
+        lines += ["", f"{entry['id']}: {entry['name']}", *_indented(entry["summary"], "   ")]
+        lines += [f"   {entry['paper']}"] if entry["paper"] else []
+        lines += _indented(entry["needs"], "   ") if entry.get("needs") else []
+        lines += [] if entry["available"] else _indented(f"not here: {entry['reason']}", "   ")
+        for option in entry["options"]:
+            lines.append(f"   {option['name']}={option['default']}: {option['range']}")
+            lines += _indented(option["help"], "      ")
+    put("".join(f"{line}\n" for line in lines[1:]))
+
+
+def _indented(text: str, by: str) -> list[str]:
+    """Return a text in indented lines that are short enough to read."""
+    return textwrap.wrap(text, PROSE_WIDTH, initial_indent=by, subsequent_indent=by)
 
 
 def _shortened(text: str, width: int) -> str:

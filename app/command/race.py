@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from solverscope import datasets, solvers
+from solverscope.ids import unknown_id
 from solverscope.solvers.compute.atomic_files import replacing
 
 from .. import ui
@@ -64,7 +65,7 @@ def execute(
     """
     for name in names:
         if name not in RACES:
-            raise ValueError(f"there is no race {name!r}: choose one of {', '.join(RACES)}")
+            raise ValueError(unknown_id("race", name, RACES))
     status, raced = FINISHED, {}
     for name in names or RACES:
         one = RACES[name]

@@ -112,7 +112,7 @@ class ComparedRuns(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """Return the comparison as a plain record."""
-        first = self.found.difference
+        first, parting = self.found.difference, self.found.parting
         return {
             "type": "diff",
             "left": self.names[0],
@@ -121,6 +121,7 @@ class ComparedRuns(NamedTuple):
             "iterates": self.found.iterates,
             "quantities": list(self.found.quantities),
             "first": None if first is None else plain(first._asdict()),
+            "parting": None if parting is None else plain(parting._asdict()),
             "settings": [one._asdict() for one in self.settings],
             "message": self.found.sentence(*self.names),
         }

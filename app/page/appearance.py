@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
+from solverscope import datasets
 from solverscope.app.page.sidebar.breaks import Breaks
 from solverscope.app.page.sidebar.fields import FieldForm
 from solverscope.app.page.sidebar.problem_panel import ProblemPanel
 from solverscope.app.page.sidebar.run_controls import DRAWING, PACES, RERUNS, RunControls
 from solverscope.app.page.tabs.tab_bar import TabBar
 from solverscope.app.page.type_size import PAGE_VIEWS, TypeSize
-from solverscope.app.settings.settings_table import REPEAT, REPEATS
+from solverscope.app.settings.settings_table import FINDING, FINDING_SUFFIX, IN_ADDRESS, REPEAT, REPEATS
 from solverscope.app.views import TABS
 from solverscope.app.views.base.plot import AXES, AXIS_SCALES
 from solverscope.app.views.convergence.convergence import OBJECTIVE_MEASURES, Convergence
+from solverscope.ids import nearest
 
 #: When a change of λ takes effect, and whether that is at once.
 DIALS = {"next-run": False, "live": True}
@@ -56,7 +59,10 @@ class Appearance:
         return look
 
     def apply(self, query: Mapping[str, str]) -> None:
-        """Set axes, tab and speed as an address or a story specifies; skip, and report, impossible values."""
+        """Set axes, tab and speed as an address or a story specifies.
+
+        Skip, and report, impossible values and unknown names.
+        """
         page, view = self._page, self._page.convergence
         choices = {
             "x": (AXES, lambda value: setattr(view, "x", value)),
@@ -77,6 +83,13 @@ class Appearance:
         except ValueError as error:
             page.breaks.show("")
             page.notify(f"break={text!r} in the address was left out: {error}.")
+        others = {"story", "break", FINDING, *(one.in_address for one in IN_ADDRESS)}
+        unknown = [name for name in query.keys() - choices.keys() - others if not name.startswith("bokeh-")]
+        if unknown:
+            named = ", ".join(f"{name}{nearest(name, choices.keys() | others)}" for name in sorted(unknown))
+            page.notify(f"Left out of the address, since the page has no such setting: {named}.")
+        if FINDING in query:
+            page.notify(_finding(query[FINDING], page.problem.setting.data))
         for name, (possible, choose) in choices.items():
             value = query.get(name)
             if value is not None and value in possible:
@@ -85,3 +98,13 @@ class Appearance:
                 page.notify(
                     f"{name}={value!r} in the address was left out: choose one of {', '.join(possible)}."
                 )
+
+
+def _finding(check: str, data: str) -> str:
+    """Return the sentence of a finding of ``solverscope check``, which is written next to its data."""
+    scheme, _, path = data.partition(":")
+    if data in datasets.DATASETS and scheme == "npz" and Path(path).stem == check:
+        told = Path(path).with_suffix(FINDING_SUFFIX)
+        if told.is_file():
+            return told.read_text(encoding="utf-8").strip()
+    return f"{FINDING}={check!r} in the address was left out: the data are not those of that finding."

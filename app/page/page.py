@@ -55,6 +55,7 @@ from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views import TABS, View
 from solverscope.app.views.base.help import Help
 from solverscope.app.views.base.plot import SHARED, share_axis
+from solverscope.ids import nearest
 from solverscope.solvers import SOLVERS, Problem, Stopping
 
 TITLE = "Solverscope"
@@ -173,12 +174,9 @@ class Page:
         if id == FREE:
             return free()
         if id is not None and id not in stories():
-            wrong = left_out().get(id)
-            why = (
-                f"There is no story {id!r}"
-                if wrong is None
-                else f"The story {id!r} is left out, since {wrong}"
-            )
+            why = f"There is no story {id!r}{nearest(id, stories())}"
+            if (wrong := left_out().get(id)) is not None:
+                why = f"The story {id!r} is left out, since {wrong}"
             self.notify(f"{why}: the first one is shown instead.")
         return stories().get(id, first)
 

@@ -14,6 +14,7 @@ from solverscope.app.papers.groups import GroupWatch
 from solverscope.app.papers.measures import DERIVED_TITLES, Measure
 from solverscope.app.papers.sizes import ANY_DATA, Sizes
 from solverscope.app.sweep.spec import RUNS
+from solverscope.ids import unknown_id
 from solverscope.solvers import FIELDS
 
 #: The order in which papers are listed.
@@ -203,5 +204,5 @@ def papers() -> dict[str, Paper]:
 def paper(id: str) -> Paper:
     """Return a paper; raise ValueError, with the names of all papers, if it does not exist."""
     if id not in IDS:
-        raise ValueError(f"there is no paper {id!r}: choose one of {', '.join(IDS)}")
+        raise ValueError(unknown_id("paper", id, IDS))
     return papers()[id]

@@ -14,6 +14,7 @@ from solverscope.app.papers.groups import Groups
 from solverscope.app.settings.arguments import text_of
 from solverscope.app.settings.recipe import Recipe
 from solverscope.app.sweep.cell_progress import CellProgress
+from solverscope.ids import unknown_id
 from solverscope.solvers import FIELDS, Trace, lower_bound, relative_gap
 from solverscope.solvers.compute.lazy import lazy
 
@@ -225,7 +226,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         if self.field not in MEASURED:
-            raise ValueError(f"there is no measure {self.field!r}: choose one of {', '.join(MEASURED)}")
+            raise ValueError(unknown_id("measure", self.field, MEASURED))
         ends = [name for name in ("to", "down", "up") if getattr(self, name) is not None]
         if (ends or self.phase) and self.field not in CLOCKS:
             raise ValueError(

@@ -46,6 +46,7 @@ from solverscope.app.settings.settings_table import (
     of_part,
     parse_part,
 )
+from solverscope.ids import unknown_id
 from solverscope.solvers import LOSSES, PENALTIES, parameters
 from solverscope.solvers.compatibility import refusal
 from solverscope.solvers.problems.certificates.optimality import check_tolerance
@@ -201,14 +202,22 @@ class Experiment:
         """Return ``base`` changed by parameters of a URL, and a sentence for each that could not be used."""
         found, wrong = cls.read_parts(query, base)
         return found, [
-            f"{name}={query[name]!r} in the address was left out: {why}" for name, why in wrong.items()
+            f"{name}={query[name]!r} in the address was left out: {why}"
+            if one_of is None
+            else f"{one_of!r} of {name} in the address was left out: {why}"
+            for name, one_of, why in wrong
         ]
 
     @classmethod
-    def read_parts(cls, query: Mapping[str, str], base: Self) -> tuple[Self, dict[str, str]]:
-        """Return ``base`` changed by parameters as a URL has them, and why some of them could not be used."""
+    def read_parts(
+        cls, query: Mapping[str, str], base: Self
+    ) -> tuple[Self, list[tuple[str, str | None, str]]]:
+        """Return ``base`` changed by parameters as a URL has them, and why some of them could not be used.
+
+        Each of those has its name, the one of several that is wrong, or None, and the reason.
+        """
         found: Any = base
-        wrong: dict[str, str] = {}
+        wrong: list[tuple[str, str | None, str]] = []
         for setting in IN_ADDRESS:
             name = setting.in_address
             text = query.get(name)
@@ -218,8 +227,11 @@ class Experiment:
                 if any(character < " " for character in text):
                     raise ValueError("it has a character that cannot be printed")
                 found = _with_parameter(setting, found, text)
+            except _PartlyRead as some:
+                found = some.read
+                wrong += [(name, one_of, why) for one_of, why in some.wrong.items()]
             except ValueError as error:
-                wrong[name] = str(error)
+                wrong.append((name, None, str(error)))
         fitting = tuple(entrant for entrant in found.entrants if fits(entrant, found.problem) is None)
         return replace(found, entrants=fitting or default_entrants(found.problem)), wrong
 
@@ -249,13 +261,18 @@ class Experiment:
         return {setting.in_address: _parameter(setting, self) for setting in IN_ADDRESS}
 
 
+class _PartlyRead(ValueError):
+    """A parameter of which only some could be read: the experiment with it, and why not the others."""
+
+    def __init__(self, read: Experiment, wrong: dict[str, str]) -> None:
+        super().__init__("; ".join(wrong.values()))
+        self.read, self.wrong = read, wrong
+
+
 def _read_data(base: Experiment, text: str) -> Experiment:
     if text not in datasets.DATASETS:  # else an address could name any file of this machine
-        listed = ", ".join(datasets.DATASETS)
-        raise ValueError(
-            f"there is no data set {text!r}: choose one of {listed}; a file of your own is dropped on the "
-            "page, or given to `solverscope serve --data FILE`"
-        )
+        others = "; a file of your own is dropped on the page, or given to `solverscope serve --data FILE`"
+        raise ValueError(unknown_id("data set", text, datasets.DATASETS, others))
     problem = Recipe.of(text)
     return replace(base, problem=problem, entrants=default_entrants(problem))
 
@@ -278,7 +295,7 @@ def _read_loss(base: Experiment, text: str) -> Experiment:
 def _read_penalty(base: Experiment, text: str) -> Experiment:
     id, _, pairs = text.partition(",")
     if id not in PENALTIES:
-        raise ValueError(f"there is no penalty {id!r}: choose one of {', '.join(PENALTIES)}")
+        raise ValueError(unknown_id("penalty", id, PENALTIES))
     given = _unpairs(pairs)
     known = {p.name for p in parameters(PENALTIES[id])}
     if unknown := given.keys() - known:
@@ -293,13 +310,24 @@ def _read_penalty_factors(base: Experiment, text: str) -> Experiment:
 
 
 def _read_solvers(base: Experiment, text: str) -> Experiment:
-    chosen = Entrant.parse_all(filter(None, text.split(";")))
-    for solver in chosen:
-        if reason := fits(solver, base.problem):
-            raise ValueError(f"{solver.id} {reason}")
-    if not 0 < len(chosen) <= MOST_SOLVERS:
+    right, wrong = [], {}
+    for one in filter(None, text.split(";")):
+        try:
+            (solver,) = Entrant.parse_all([one])
+            if reason := fits(solver, base.problem):
+                raise ValueError(f"{solver.id} {reason}")
+        except ValueError as error:
+            wrong[one] = str(error)
+        else:
+            right.append(one)
+    if wrong and not right:
+        raise ValueError("; ".join(wrong.values()))
+    if not 0 < len(right) <= MOST_SOLVERS:
         raise ValueError(f"name one to {MOST_SOLVERS} solvers")
-    return replace(base, entrants=chosen)
+    read = replace(base, entrants=Entrant.parse_all(right))
+    if wrong:
+        raise _PartlyRead(read, wrong)
+    return read
 
 
 def _write_data(id: str) -> str:

@@ -12,6 +12,7 @@ from solverscope.app.settings.arguments import choices, text_of
 from solverscope.app.settings.settings_table import IN_RUN_FORM
 from solverscope.datasets.entry import weighs
 from solverscope.datasets.kinds import DEFAULT_LOSSES
+from solverscope.ids import unknown_id
 from solverscope.solvers import PENALTIES, Condition, Stopping, parameters
 
 
@@ -114,7 +115,7 @@ class Entrant:
         for choice in choices(list(texts)):
             id, at, penalty = choice.id.partition("@")
             if at and penalty not in PENALTIES:
-                raise ValueError(f"there is no penalty {penalty!r}: choose one of {', '.join(PENALTIES)}")
+                raise ValueError(unknown_id("penalty", penalty, PENALTIES))
             made = cls.of(choice.label, solvers.make_solver(id, **choice.params))
             found.append(replace(made, penalty=penalty))
         return tuple(found)

@@ -349,6 +349,8 @@ IN_HELP = (
 )
 #: Settings that an address has.
 IN_ADDRESS = tuple(one for one in SETTINGS if one.in_address)
+#: Name in an address of the check on whose finding the page opens, and the end of the file with its sentence.
+FINDING, FINDING_SUFFIX = "finding", ".finding"
 #: Settings in the form of the runs, their limits first.
 IN_RUN_FORM = tuple(
     sorted((one for one in SETTINGS if one.in_run_form), key=lambda one: one.part != "limits")

@@ -148,8 +148,8 @@ def _wrong(story: Story) -> Iterator[str]:
     setting = story.setting
     for given in (setting.address(), *(step.set for step in story.steps)):
         setting, wrong = Experiment.read_parts(given, setting)
-        for name, why in wrong.items():
-            yield f"{name} is {given[name]!r}: {why}"
+        for name, one_of, why in wrong:
+            yield f"{name} is {given[name] if one_of is None else one_of!r}: {why}"
 
 
 @cache

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+from unittest import SkipTest
 
 from ..declare import Declared
 from ..methods.solver import Solver
@@ -19,7 +20,7 @@ from .bench import Bench, why_not
 from .case import PAIRS_OF_CASES, CheckCase
 from .claims import claims
 from .data import data_checks
-from .finding import Check, CheckFailure, Fault
+from .finding import Check, CheckFailure, Fault, Faults, common
 from .losses import LossBench, losses
 from .observed import WALL_SECONDS
 from .penalties import PenaltyBench, penalties
@@ -36,9 +37,11 @@ SECONDS_TO_SHRINK = 2.0
 def _over_runs(check: Check) -> Check:
     """Return a check of each run of a bench, from one of a run."""
 
-    def find(bench: Bench) -> Iterator[Fault]:
+    def find(bench: Bench) -> Faults:
+        reasons = []
         for run in bench.runs:
-            yield from check.find(run)
+            reasons.append((yield from check.find(run)))
+        return common(reasons)
 
     return replace(check, find=find)
 
@@ -75,6 +78,8 @@ class CheckReport:
         At most one of each check, in the order of the checks.
     passed : list of str
         Checks that found nothing.
+    inapplicable : dict of str to str
+        Checks that had nothing to compare, each with the reason.
     left : list of str
         Checks for which there was no time.
     seconds : float
@@ -86,6 +91,7 @@ class CheckReport:
     tested: str
     findings: list[CheckFailure] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
+    inapplicable: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cases: list[CheckCase] = field(default_factory=list)
@@ -97,12 +103,14 @@ class CheckReport:
 
     def describe(self) -> dict[str, Any]:
         """Return the report without its findings, as a record of type "checked"."""
-        counts = {"findings": len(self.findings), "passed": len(self.passed), "left": self.left}
+        counts = {"findings": len(self.findings), "passed": len(self.passed)}
+        others = {"inapplicable": self.inapplicable, "left": self.left}
         seconds = round(self.seconds, 3)
         return {
             "type": "checked",
             "tested": self.tested,
             **counts,
+            **others,
             "problems": self.problems,
             "seconds": seconds,
         }
@@ -166,7 +174,7 @@ def check_solver(
             raise ValueError(f"{twin.id} takes no problem that {made.id} takes: choose another twin")
     began, clock, report = time.monotonic(), CheckClock(), CheckReport(made.id)
     found: dict[str, CheckFailure] = {}
-    passed: dict[str, None] = {}
+    reasons: dict[str, list[str | None]] = {}  # why a check does not apply to each case, None if it does
     checks = SOLVER_CHECKS if twin is None else (*SOLVER_CHECKS, *twin_checks)
     for case in chosen:
         bench = Bench(made, case, twin=twin)
@@ -178,22 +186,32 @@ def check_solver(
             if check.name in found or bench.refused is not None:
                 continue
             say(f"{check.name} on {case}")
-            fault = check.first(bench)
-            if fault is None:
-                passed[check.name] = None
+            outcome = check.outcome(bench)
+            if not isinstance(outcome, Fault):
+                reasons.setdefault(check.name, []).append(outcome)
                 continue
             endless = any(run.endless for run in bench.made)  # then each further run takes all its time
             most = min(SECONDS_TO_SHRINK, 0.5 * left) if shrink and not endless else 0.0
-            found[check.name] = shrunk(check, bench, fault, most)
+            found[check.name] = shrunk(check, bench, outcome, most)
             if endless:
                 break
         if left < 0.0 or any(run.endless for run in bench.made):
             break
     report.findings = [found[check.name] for check in checks if check.name in found]
-    report.passed = [check.name for check in checks if check.name in passed and check.name not in found]
-    report.left = [check.name for check in checks if check.name not in passed and check.name not in found]
+    for name in (check.name for check in checks if check.name not in found):
+        _sort(report, name, reasons.get(name))
     report.seconds = time.monotonic() - began
     return report
+
+
+def _sort(report: CheckReport, name: str, reasons: Sequence[str | None] | None) -> None:
+    """Add a check without a finding to what passed, does not apply, or, with no ``reasons``, was left."""
+    if reasons is None:
+        report.left.append(name)
+    elif (reason := common(reasons)) is None:
+        report.passed.append(name)
+    else:
+        report.inapplicable[name] = reason
 
 
 def check_loss(loss: Loss | type[Loss]) -> CheckReport:
@@ -259,22 +277,25 @@ def check_dataset(data: Any) -> CheckReport:
 
 def _fill(report: CheckReport, checks: Sequence[Check], benches: Sequence[Any]) -> None:
     for check in checks:
+        reasons: list[str | None] = []
         for bench in benches:
-            if (fault := _first(check, bench)) is not None:
+            outcome = _outcome(check, bench)
+            if isinstance(outcome, Fault):
                 case = getattr(bench, "case", None)
-                where = (fault.sentence, fault.iteration, case)
+                where = (outcome.sentence, outcome.iteration, case)
                 report.findings.append(
                     CheckFailure(report.tested, check.name, check.quantity, check.claim, *where)
                 )
                 break
+            reasons.append(outcome)
         else:
-            report.passed.append(check.name)
+            _sort(report, check.name, reasons)
 
 
-def _first(check: Check, tested: Any) -> Fault | None:
-    """Return the first fault; an exception of what is tested is one."""
+def _outcome(check: Check, tested: Any) -> Fault | str | None:
+    """Return the outcome of a check; an exception of what is tested is a fault."""
     try:
-        return check.first(tested)
+        return check.outcome(tested)
     except (
         NotImplementedError,
         TypeError,
@@ -301,7 +322,10 @@ def _registered(table: dict[str, Any], cls: type[Declared]) -> Iterator[None]:
 
 
 def checks_of(thing: Any) -> Iterator[tuple[str, str, Callable[[Any], None]]]:
-    """Yield the id of a thing, the name of each of its checks, and a function that raises AssertionError."""
+    """Yield the id of a thing, the name of each of its checks, and a function that raises AssertionError.
+
+    The function raises ``unittest.SkipTest`` if the check does not apply.
+    """
     made = thing() if isinstance(thing, type) else thing
     if isinstance(made, Solver):
         benches = [Bench(made, case) for case in cases_for(made)]
@@ -316,23 +340,23 @@ def checks_of(thing: Any) -> Iterator[tuple[str, str, Callable[[Any], None]]]:
 
 
 def _assert_solver(check: Check, benches: Sequence[Bench], solver: object) -> None:
-    found = find(check, benches)
-    if found is not None:
-        raise AssertionError(str(shrunk(check, *found, SECONDS_TO_SHRINK)))
+    reasons: list[str | None] = []
+    for bench in (bench for bench in benches if bench.refused is None):
+        outcome = check.outcome(bench)
+        if isinstance(outcome, Fault):
+            raise AssertionError(str(shrunk(check, bench, outcome, SECONDS_TO_SHRINK)))
+        reasons.append(outcome)
+    if reason := common(reasons):
+        raise SkipTest(reason)
 
 
-def _assert_report(name: str, report: Callable[[Any], CheckReport], thing: Any) -> None:
-    for finding in report(thing).findings:
+def _assert_report(name: str, check: Callable[[Any], CheckReport], thing: Any) -> None:
+    report = check(thing)
+    for finding in report.findings:
         if finding.check == name:
             raise AssertionError(str(finding))
-
-
-def find(check: Check, benches: Sequence[Bench]) -> tuple[Bench, Fault] | None:
-    """Return the first bench on which a check finds something, and what it finds."""
-    for bench in benches:
-        if bench.refused is None and (fault := check.first(bench)) is not None:
-            return bench, fault
-    return None
+    if name in report.inapplicable:
+        raise SkipTest(report.inapplicable[name])
 
 
 def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> CheckFailure:

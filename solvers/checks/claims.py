@@ -3,61 +3,69 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from ..declare import Trait
 from ..problems.certificates.optimality import NOISE, WRONG_SHARE
 from ..problems.point import Point, rounding_of_sums
-from .finding import Checks, Fault
+from ..rivals.observation_mode import RERUN
+from .finding import Checks, Fault, Faults
 from .observed import Observed, ObservedRun
 
 #: Relative error of gradients and violations, beyond which they are not those of the weights.
 GRADIENT_SHARE = 1e-6
+#: Why a check of gradients does not apply.
+KINKED = "the losses that were tried have kinks"
 
 claims = Checks()
 
 
 @claims("iteration", "iterates are numbered 0, 1, 2, ... (solvers/README.md, Add a solver)")
-def iterates_are_numbered(run: ObservedRun) -> Iterator[Fault]:
+def iterates_are_numbered(run: ObservedRun) -> Faults:
+    if any(iterate.told["phase"] == RERUN for iterate in run.iterates):
+        return "each iterate is the end of a run anew, and some are left out"
     for k, iterate in enumerate(run.iterates):
         if iterate.n != k:
             yield Fault(f"the iterate after number {k - 1} has the number {iterate.n}", iterate.n)
+    return None
 
 
 @claims("w0", "iteration 0 is the starting point (solvers/README.md, Add a solver)")
-def first_iterate_is_the_start(run: ObservedRun) -> Iterator[Fault]:
+def first_iterate_is_the_start(run: ObservedRun) -> Faults:
     if Trait.DUAL_COORDINATES in run.solver.needs:
-        return  # it starts from variables of the dual
+        return "it starts from variables of the dual"
     if run.iterates:
         start = run.problem.at().w if run.w0 is None else run.w0
         j = int(np.argmax(np.abs(run.iterates[0].w - start)))
         here = run.iterates[0].w[j]
         if here != start[j]:
             yield Fault(f"weight {j} is {here:.6g} at iteration 0, and it starts from {start[j]:.6g}", 0)
+    return None
 
 
 @claims("objective", "objective, loss and penalty are those of f at the iterate's weights")
-def objective_is_f_at_w(run: ObservedRun) -> Iterator[Fault]:
+def objective_is_f_at_w(run: ObservedRun) -> Faults:
     for iterate, point in run.each():
         for name in ("objective", "loss", "penalty"):
             told, fresh = iterate.told[name], getattr(point, name)
             if not math.isnan(told) and not abs(told - fresh) <= objective_error(iterate, point):
                 yield Fault(f"{name} is told as {told:.12g}, and at w it is {fresh:.12g}", iterate.n)
+    return run.untold("objective", "loss", "penalty")
 
 
 @claims("nnz", "nnz counts the non-zero weights, nnz_rows the features with one")
-def sparsity_is_that_of_w(run: ObservedRun) -> Iterator[Fault]:
+def sparsity_is_that_of_w(run: ObservedRun) -> Faults:
     for iterate, point in run.each():
         for name, fresh in zip(("nnz", "nnz_rows"), point.sparsity(), strict=True):
             told = iterate.told[name]
             if told not in (-1, fresh):
                 yield Fault(f"{name} is told as {told}, and w has {fresh}", iterate.n)
+    return run.untold("nnz", "nnz_rows")
 
 
 @claims("gradient", "live gradient: that of the smooth part at w, an entry for each member of the set")
-def gradient_is_that_of_w(run: ObservedRun) -> Iterator[Fault]:
+def gradient_is_that_of_w(run: ObservedRun) -> Faults:
     for iterate, point in run.each():
         if not run.problem.smooth or (shown := iterate.gradient) is None:
             continue
@@ -77,10 +85,11 @@ def gradient_is_that_of_w(run: ObservedRun) -> Iterator[Fault]:
                 f"entry {j} of the gradient is shown as {shown[k]:.6g}, and at w it is {fresh[k]:.6g}",
                 iterate.n,
             )
+    return run.unseen("gradient", "its gradient") if run.problem.smooth else KINKED
 
 
 @claims("violation", "violation: the largest entry of the minimum-norm subgradient over all weights")
-def violation_is_that_of_w(run: ObservedRun) -> Iterator[Fault]:
+def violation_is_that_of_w(run: ObservedRun) -> Faults:
     for iterate, point in run.each():
         told = iterate.told["violation"]
         if not run.problem.smooth or math.isnan(told):
@@ -89,10 +98,11 @@ def violation_is_that_of_w(run: ObservedRun) -> Iterator[Fault]:
         error = gradient_error(iterate, point) + GRADIENT_SHARE * max(fresh, told)
         if not abs(told - fresh) <= error + 1e-9 * run.scale:
             yield Fault(f"violation is told as {told:.6g}, and at w it is {fresh:.6g}", iterate.n)
+    return run.untold("violation") if run.problem.smooth else KINKED
 
 
 @claims("working_set", "working_set counts the weights that could move; the others do not move")
-def working_set_holds_what_moves(run: ObservedRun) -> Iterator[Fault]:
+def working_set_holds_what_moves(run: ObservedRun) -> Faults:
     before: Observed | None = None
     for iterate in run.iterates:
         told, active = iterate.told["working_set"], iterate.active
@@ -112,10 +122,11 @@ def working_set_holds_what_moves(run: ObservedRun) -> Iterator[Fault]:
                     iterate.n,
                 )
         before = iterate
+    return "no iterate shows a working set of weights" if before is None else None
 
 
 @claims("epoch", "epochs count from 0, and rise by one")
-def epochs_count_from_zero(run: ObservedRun) -> Iterator[Fault]:
+def epochs_count_from_zero(run: ObservedRun) -> Faults:
     before = -1
     for iterate in run.iterates:
         epoch = iterate.told["epoch"]
@@ -126,10 +137,11 @@ def epochs_count_from_zero(run: ObservedRun) -> Iterator[Fault]:
         elif before != -1 and epoch not in (before, before + 1):
             yield Fault(f"epoch {epoch} follows epoch {before}", iterate.n)
         before = epoch
+    return run.untold("epoch")
 
 
 @claims("dual_gap", "dual_gap is a proved bound of f - f*, never below it")
-def bound_is_not_below(run: ObservedRun, least: float) -> Iterator[Fault]:
+def bound_is_not_below(run: ObservedRun, least: float) -> Faults:
     """Compare bounds with ``least``, the smallest f that is known."""
     for iterate, point in run.each():
         gap = iterate.told["dual_gap"]
@@ -140,6 +152,7 @@ def bound_is_not_below(run: ObservedRun, least: float) -> Iterator[Fault]:
             yield Fault(
                 f"f - f* is told to be at most {gap:.6g}, and f is lower by {away:.6g} elsewhere", iterate.n
             )
+    return run.untold("dual_gap")
 
 
 def objective_error(iterate: Observed, point: Point) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,13 @@ import scipy.sparse as sp
 
 from ..compatibility import losses_for
 from ..from_data import make_problem
-from .finding import Checks, Fault
+from .finding import Checks, Fault, Faults
 
 data_checks = Checks()
 
 
 @data_checks("X", "features are finite numbers, a row for each sample or token")
-def features_are_numbers(data: Any) -> Iterator[Fault]:
+def features_are_numbers(data: Any) -> Faults:
     for name, part in _parts(data):
         X = part.X
         if hasattr(X, "csc_rows"):  # made in pieces, and checked there
@@ -31,24 +30,26 @@ def features_are_numbers(data: Any) -> Iterator[Fault]:
 
 
 @data_checks("y", "there is one label for each row of X")
-def labels_match_rows(data: Any) -> Iterator[Fault]:
-    if data.kind == "function":  # its labels are pieces of the function
-        return
+def labels_match_rows(data: Any) -> Faults:
+    if data.kind == "function":
+        return "its labels are pieces of a function"
     for name, part in _parts(data):
         if part.X.shape[0] != part.y.shape[0]:
             yield Fault(f"the {name} part has {part.X.shape[0]} rows of X and {part.y.shape[0]} labels")
+    return None
 
 
 @data_checks("X", "training and test part have the same features")
-def parts_have_the_same_features(data: Any) -> Iterator[Fault]:
+def parts_have_the_same_features(data: Any) -> Faults:
     if data.test is not None and data.test.X.shape[1] != data.train.X.shape[1]:
         yield Fault(
             f"the training part has {data.train.X.shape[1]} features, the test part {data.test.X.shape[1]}"
         )
+    return "there is no test part" if data.test is None else None
 
 
 @data_checks("y", "labels are coded as their kind says")
-def labels_are_coded(data: Any) -> Iterator[Fault]:
+def labels_are_coded(data: Any) -> Faults:
     for name, part in _parts(data):
         y = part.y.data if sp.issparse(part.y) else np.asarray(part.y)
         if data.kind == "binary" and not np.isin(y, (-1, 1)).all():
@@ -71,28 +72,33 @@ def labels_are_coded(data: Any) -> Iterator[Fault]:
 
 
 @data_checks("y", "training data have two labels or more")
-def labels_differ(data: Any) -> Iterator[Fault]:
-    if data.kind in ("binary", "multiclass") and np.unique(data.train.y).size < 2:
+def labels_differ(data: Any) -> Faults:
+    if data.kind not in ("binary", "multiclass"):
+        return f"labels are those of {data.kind}"
+    if np.unique(data.train.y).size < 2:
         yield Fault(
             f"all {data.train.y.shape[0]} training samples have the label {np.unique(data.train.y)[0]}"
         )
+    return None
 
 
 @data_checks("offsets", "sequence i has the rows offsets[i] to offsets[i + 1], ascending from 0 to the last")
-def offsets_cover_the_rows(data: Any) -> Iterator[Fault]:
+def offsets_cover_the_rows(data: Any) -> Faults:
+    if data.kind != "sequences" and getattr(data.train, "offsets", None) is None:
+        return "samples are no sequences"
     for name, part in _parts(data):
         offsets = getattr(part, "offsets", None)
         if offsets is None:
-            if data.kind == "sequences":
-                yield Fault(f"the {name} part has sequences and no offsets")
+            yield Fault(f"the {name} part has sequences and no offsets")
             continue
         if offsets[0] != 0 or offsets[-1] != part.X.shape[0] or np.any(np.diff(offsets) < 1):
             ends = f"{offsets[0]} to {offsets[-1]} for {part.X.shape[0]} rows"
             yield Fault(f"the offsets of the {name} part go from {ends}, or are not ascending")
+    return None
 
 
 @data_checks("problem", "each loss for the kind of labels makes a problem with a finite f at w = 0")
-def problems_can_be_made(data: Any) -> Iterator[Fault]:
+def problems_can_be_made(data: Any) -> Faults:
     for loss in losses_for(data.kind):
         if loss == "poisson" and np.min(np.asarray(data.train.y)) < 0.0:
             continue  # of counts alone

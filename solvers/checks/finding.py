@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,21 +20,35 @@ class Fault(NamedTuple):
     quantity: str = ""
 
 
+#: What a check yields and returns: its faults, and why it does not apply, if it compared nothing.
+Faults = Generator[Fault, None, str | None]
+
+
 @dataclass(frozen=True)
 class Check:
     """A check: its name, the quantity it is about, and the claim that it tests.
 
-    ``find`` yields a fault for each iterate at which the claim does not hold, the first one first.
+    ``find`` yields a fault for each iterate at which the claim does not hold, the first one first. It returns
+    why the check does not apply if there is nothing to compare.
     """
 
     name: str
     quantity: str
     claim: str
-    find: Callable[[Any], Iterator[Fault]]
+    find: Callable[[Any], Faults]
+
+    def outcome(self, tested: Any) -> Fault | str | None:
+        """Return the first fault, why the check does not apply, or None if the claim holds."""
+        faults = self.find(tested)
+        try:
+            return next(faults)
+        except StopIteration as end:
+            return end.value
 
     def first(self, tested: Any) -> Fault | None:
         """Return the first fault, or None."""
-        return next(iter(self.find(tested)), None)
+        found = self.outcome(tested)
+        return found if isinstance(found, Fault) else None
 
 
 class Checks(list[Check]):
@@ -48,6 +62,11 @@ class Checks(list[Check]):
             return find
 
         return add
+
+
+def common(reasons: Sequence[str | None]) -> str | None:
+    """Return why a check applies to none of several things, in the words of the first; None if to one."""
+    return reasons[0] if reasons and all(reasons) else None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..linalg.scores import Scores
 from ..problems.losses.loss import BoundLoss, Loss
 from ..problems.problem import Problem
 from .case import CheckCase
-from .finding import Checks, Fault
+from .finding import Checks, Fault, Faults
 
 #: Step and relative error of central differences.
 DIFFERENCE_STEP, DIFFERENCE_SHARE = 1e-5, 1e-4
@@ -63,7 +63,7 @@ class LossBench:
 
 
 @losses("loss", "a value is finite, and no less than `least` for each instance")
-def values_are_numbers(bench: LossBench) -> Iterator[Fault]:
+def values_are_numbers(bench: LossBench) -> Faults:
     for at, _ in bench.points:
         values = bench.bound.values(at)
         if values.shape != (bench.bound.n_instances,):
@@ -78,7 +78,7 @@ def values_are_numbers(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("loss", "the loss of some instances is the same among others")
-def a_subset_has_its_own_values(bench: LossBench) -> Iterator[Fault]:
+def a_subset_has_its_own_values(bench: LossBench) -> Faults:
     chosen = np.arange(0, bench.bound.n_instances, 3)
     at, _ = next(bench.points)
     part, rows = bench.bound.subset(chosen)
@@ -89,7 +89,7 @@ def a_subset_has_its_own_values(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("loss", "the loss is convex: on a chord no value is above it")
-def loss_is_convex(bench: LossBench) -> Iterator[Fault]:
+def loss_is_convex(bench: LossBench) -> Faults:
     for at, delta in bench.points:
         ts = np.linspace(-2.0, 2.0, 9)
         values = np.array([bench.bound.value(at, delta, t) for t in ts])
@@ -101,9 +101,9 @@ def loss_is_convex(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("gradient", "the residual is ∂L/∂Z: a central difference of values")
-def residual_is_the_derivative(bench: LossBench) -> Iterator[Fault]:
+def residual_is_the_derivative(bench: LossBench) -> Faults:
     if not bench.offers(Trait.SMOOTH):
-        return
+        return "it does not offer SMOOTH"
     for at, _ in bench.points:
         residual = bench.bound.residual(at)
         for name, shown in (("Z", residual.Z), ("tail", residual.tail)):
@@ -119,9 +119,9 @@ def residual_is_the_derivative(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("gradient", "the slope along a line is that of the values on its side")
-def slopes_are_differences(bench: LossBench) -> Iterator[Fault]:
+def slopes_are_differences(bench: LossBench) -> Faults:
     if not (bench.offers(Trait.SMOOTH) or bench.offers(Trait.DIRECTIONAL_DERIVATIVE)):
-        return
+        return "it offers neither SMOOTH nor DIRECTIONAL_DERIVATIVE"
     h = 1e-7
     for at, delta in bench.points:
         for t, side in ((0.0, 1), (0.0, -1), (0.4, 1)):
@@ -133,7 +133,7 @@ def slopes_are_differences(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("gradient", "the residual is a subgradient: L(Z + D) >= L(Z) + ‹G, D›")
-def residual_is_a_subgradient(bench: LossBench) -> Iterator[Fault]:
+def residual_is_a_subgradient(bench: LossBench) -> Faults:
     for at, delta in bench.points:
         G, here = bench.bound.residual(at), bench.bound.value(at)
         for t in (1.0, -1.0, 0.1, -0.1):
@@ -143,9 +143,9 @@ def residual_is_a_subgradient(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("curvature", "a product with the Hessian is a difference of residuals")
-def hessian_is_the_derivative_of_the_residual(bench: LossBench) -> Iterator[Fault]:
+def hessian_is_the_derivative_of_the_residual(bench: LossBench) -> Faults:
     if not bench.offers(Trait.HESSIAN):
-        return
+        return "it does not offer HESSIAN"
     for at, delta in bench.points:
         product = bench.bound.hessian(at, bench.bound.residual(at))(delta)
         up, down = (bench.bound.residual(at.plus(h, delta)) for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP))
@@ -157,9 +157,9 @@ def hessian_is_the_derivative_of_the_residual(bench: LossBench) -> Iterator[Faul
 
 
 @losses("curvature", "second derivatives are differences of residuals")
-def diagonal_is_that_of_the_hessian(bench: LossBench) -> Iterator[Fault]:
+def diagonal_is_that_of_the_hessian(bench: LossBench) -> Faults:
     if not (bench.offers(Trait.DIAGONAL_HESSIAN) or bench.offers(Trait.HESSIAN)):
-        return
+        return "it offers neither DIAGONAL_HESSIAN nor HESSIAN"
     rows = np.arange(bench.problem.design.n_rows)
     if bench.case.offsets is not None:  # tokens of a sequence move together
         rows = bench.case.offsets[:-1]
@@ -175,9 +175,9 @@ def diagonal_is_that_of_the_hessian(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("curvature", "`curvature` bounds how fast the residual of a row changes")
-def curvature_bounds_the_change_of_the_residual(bench: LossBench) -> Iterator[Fault]:
+def curvature_bounds_the_change_of_the_residual(bench: LossBench) -> Faults:
     if not bench.offers(Trait.LIPSCHITZ) or bench.case.offsets is not None:
-        return
+        return "it offers no bound of the curvature of a row (LIPSCHITZ)"
     for tight in (True, False):
         bounds = bench.bound.curvature(tight)
         for (at, delta), t in ((point, t) for point in bench.points for t in (0.01, 1.0)):
@@ -193,9 +193,9 @@ def curvature_bounds_the_change_of_the_residual(bench: LossBench) -> Iterator[Fa
 
 
 @losses("conjugate", "-L*(αG) = min over Z of L(Z) - α‹G, Z›: never above, and L(Z) - ‹G, Z› for α = 1")
-def dual_value_is_a_minimum(bench: LossBench) -> Iterator[Fault]:
+def dual_value_is_a_minimum(bench: LossBench) -> Faults:
     if not bench.offers(Trait.CONJUGATE):
-        return
+        return "it does not offer CONJUGATE"
     for (at, delta), alpha in ((point, alpha) for point in bench.points for alpha in (1.0, 0.6)):
         G = bench.bound.residual(at)
         dual = bench.bound.dual_value(at, G, alpha)
@@ -212,7 +212,7 @@ def dual_value_is_a_minimum(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("loss", "a loss leaves the scores that it is given as they are")
-def scores_are_left_as_they_are(bench: LossBench) -> Iterator[Fault]:
+def scores_are_left_as_they_are(bench: LossBench) -> Faults:
     at, delta = next(bench.points)
     kept = [a.copy() for s in (at, delta) for a in (s.Z, s.tail)]
     bench.bound.value(at, delta, 0.5)
@@ -226,7 +226,7 @@ def scores_are_left_as_they_are(bench: LossBench) -> Iterator[Fault]:
 
 
 @losses("prediction", "predict gives a label, or as many as there are, for each row")
-def predictions_have_the_shape_of_labels(bench: LossBench) -> Iterator[Fault]:
+def predictions_have_the_shape_of_labels(bench: LossBench) -> Faults:
     at, _ = next(bench.points)
     shown, truth = bench.bound.predict(at), np.asarray(bench.bound.truth)
     if shown.shape != truth.shape:

@@ -220,6 +220,19 @@ class ObservedRun:
         """Yield each iterate with its point."""
         yield from zip(self.iterates, self.points, strict=True)
 
+    def untold(self, *names: str) -> str | None:
+        """Return why checks of these quantities do not apply: no iterate has one of them. None if one has."""
+        for iterate in self.iterates:
+            if any((value := iterate.told[name]) == value and value not in (-1, None) for name in names):
+                return None
+        return f"no iterate tells {' or '.join(names)}"
+
+    def unseen(self, name: str, what: str) -> str | None:
+        """Return why checks of a live reference do not apply: no iterate shows it. None if one does."""
+        values = (getattr(iterate, name) for iterate in self.iterates)
+        seen = any(not (value is None or (isinstance(value, tuple) and not value)) for value in values)
+        return None if seen else f"no iterate shows {what}"
+
     @property
     def scale(self) -> float:
         """Return the largest |g_j| at the start: what counts as zero is relative to it."""

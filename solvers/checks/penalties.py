@@ -9,7 +9,7 @@ import numpy as np
 
 from ..declare import Trait
 from ..problems.penalties import Penalty
-from .finding import Checks, Fault
+from .finding import Checks, Fault, Faults
 
 #: λ, outputs of a row, and weights that are checked.
 LAM_OF_CHECKS, WIDTH_OF_CHECKS, WEIGHTS_OF_CHECKS = 0.3, 3, 12
@@ -64,7 +64,7 @@ class PenaltyBench:
 
 
 @penalties("penalty", "λR is 0 at w = 0, finite, and convex")
-def value_is_convex(bench: PenaltyBench) -> Iterator[Fault]:
+def value_is_convex(bench: PenaltyBench) -> Faults:
     value = bench.penalty.value
     zero = value(np.zeros(WEIGHTS_OF_CHECKS))
     if zero != 0.0:
@@ -79,7 +79,7 @@ def value_is_convex(bench: PenaltyBench) -> Iterator[Fault]:
 
 
 @penalties("slope", "slope is the derivative of t -> λR(w + td) from its side")
-def slope_is_a_difference(bench: PenaltyBench) -> Iterator[Fault]:
+def slope_is_a_difference(bench: PenaltyBench) -> Faults:
     h = 1e-7
     for w in bench.weights:
         for d in bench.directions:
@@ -91,9 +91,9 @@ def slope_is_a_difference(bench: PenaltyBench) -> Iterator[Fault]:
 
 
 @penalties("prox", "prox(v, t) is the minimum of ½‖w - v‖² + t·(the part with kinks)")
-def prox_is_a_minimum(bench: PenaltyBench) -> Iterator[Fault]:
+def prox_is_a_minimum(bench: PenaltyBench) -> Faults:
     if Trait.PROX not in bench.penalty.traits:
-        return
+        return "it does not offer PROX"
     for v in bench.weights:
         for step in (0.1, 2.0):
             p = bench.penalty.prox(v, step)
@@ -113,9 +113,9 @@ def prox_is_a_minimum(bench: PenaltyBench) -> Iterator[Fault]:
 
 
 @penalties("prox", "p = prox(v, t) solves p - v + t·subgradient = 0: there is no violation")
-def prox_has_no_violation(bench: PenaltyBench) -> Iterator[Fault]:
+def prox_has_no_violation(bench: PenaltyBench) -> Faults:
     if Trait.PROX not in bench.penalty.traits:
-        return
+        return "it does not offer PROX"
     for v in bench.weights:
         for step in (0.1, 2.0):
             p = bench.penalty.prox(v, step)
@@ -125,9 +125,9 @@ def prox_has_no_violation(bench: PenaltyBench) -> Iterator[Fault]:
 
 
 @penalties("prox", "prox leaves its argument as it is, and returns another array")
-def prox_leaves_its_argument(bench: PenaltyBench) -> Iterator[Fault]:
+def prox_leaves_its_argument(bench: PenaltyBench) -> Faults:
     if Trait.PROX not in bench.penalty.traits:
-        return
+        return "it does not offer PROX"
     for v in bench.weights:
         given = v.copy()
         if np.shares_memory(bench.penalty.prox(given, 1.0), given):
@@ -137,7 +137,7 @@ def prox_leaves_its_argument(bench: PenaltyBench) -> Iterator[Fault]:
 
 
 @penalties("subgradient", "the minimum-norm subgradient s is the steepest descent: f'(w; -s) = -‖s‖²")
-def subgradient_is_the_shortest(bench: PenaltyBench) -> Iterator[Fault]:
+def subgradient_is_the_shortest(bench: PenaltyBench) -> Faults:
     for w in bench.weights:
         for g in bench.gradients:
             s = bench.penalty.subgradient(w, g)
@@ -148,7 +148,7 @@ def subgradient_is_the_shortest(bench: PenaltyBench) -> Iterator[Fault]:
 
 
 @penalties("subgradient", "the subgradient s of f is one: f'(w; d) >= sᵀd in every direction")
-def subgradient_is_one(bench: PenaltyBench) -> Iterator[Fault]:
+def subgradient_is_one(bench: PenaltyBench) -> Faults:
     for w in bench.weights:
         for g in bench.gradients:
             s = bench.penalty.subgradient(w, g)
@@ -162,7 +162,7 @@ def subgradient_is_one(bench: PenaltyBench) -> Iterator[Fault]:
 
 
 @penalties("violation", "violation is the size of the minimum-norm subgradient: an entry, or a block")
-def violation_is_the_size_of_the_subgradient(bench: PenaltyBench) -> Iterator[Fault]:
+def violation_is_the_size_of_the_subgradient(bench: PenaltyBench) -> Faults:
     for w in bench.weights:
         for g in bench.gradients:
             s, shown = bench.penalty.subgradient(w, g), bench.penalty.violation(w, g)
@@ -174,24 +174,25 @@ def violation_is_the_size_of_the_subgradient(bench: PenaltyBench) -> Iterator[Fa
 
 
 @penalties("lam_max", "w = 0 is optimal at λ_max and above, and not below")
-def zero_is_optimal_from_lam_max_on(bench: PenaltyBench) -> Iterator[Fault]:
+def zero_is_optimal_from_lam_max_on(bench: PenaltyBench) -> Faults:
     zero = np.zeros(WEIGHTS_OF_CHECKS)
     for g in bench.gradients:
         lam = bench.penalty.lam_max(g)
         if lam is None:
-            continue
+            return "there is no λ_max"
         at, below = (bench.penalty.at_lam(share * lam).violation(zero, g) for share in (1.0 + 1e-9, 0.99))
         if at > 1e-6 * float(np.abs(g).max()):
             yield Fault(f"at λ_max = {lam:.6g} the violation of w = 0 is {at:.6g}")
         elif not below > 0.0:
             yield Fault(f"at 0.99 λ_max = {0.99 * lam:.6g} the violation of w = 0 is {below:.6g}")
+    return None
 
 
 @penalties("penalty", "a penalty that separates by weights is the sum of its parts")
-def value_separates(bench: PenaltyBench) -> Iterator[Fault]:
+def value_separates(bench: PenaltyBench) -> Faults:
     traits = bench.penalty.traits
     if not traits & (Trait.SEPARABLE | Trait.GROUP_SEPARABLE):
-        return
+        return "it does not separate"
     step = 1 if Trait.SEPARABLE in traits else WIDTH_OF_CHECKS
     for w in bench.weights:
         parts = sum(bench.penalty.value(w[k : k + step]) for k in range(0, w.size, step))

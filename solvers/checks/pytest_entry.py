@@ -20,7 +20,7 @@ def parametrize_with_checks(tested: Sequence[Any]) -> Callable[..., Any]:
     -------
     decorator
         Of a function of ``solver`` and ``check``; ``check(solver)`` raises AssertionError with the sentence
-        of what it finds.
+        of what it finds, and skips the test if it does not apply.
 
     Examples
     --------

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from ..declare import Trait
 from ..problems.line import Line
 from ..search.outcome import SearchLog
-from .claims import objective_error
-from .finding import Checks, Fault
+from .claims import KINKED, objective_error
+from .finding import Checks, Fault, Faults
 from .observed import Observed, ObservedRun
 
 #: Relative error of what is compared along a line, and of pairs.
@@ -22,14 +21,17 @@ LEFT_BY_EXACT = 1e-3
 SECANT_SHARE = 1e-6
 #: Length of a step, relative to w, below which a pair is rounding.
 SHORT_STEP = 1e-7
+#: Why checks of searches do not apply.
+UNSEARCHED = "no iterate shows a search along a line from the one before"
 
 searches = Checks()
 
 
-def _searched(run: ObservedRun) -> Iterator[tuple[Observed, Observed, SearchLog, Line]]:
-    """Yield the steps along straight lines: the iterates before and after, the log, and the line afresh.
+def _searched(run: ObservedRun, kind: str = "") -> list[tuple[Observed, Observed, SearchLog, Line]]:
+    """Return the steps along straight lines: the iterates before and after, the log, and the line afresh.
 
-    Yield none of a solver whose searches do not start at its iterates, as those from a proximal point.
+    Return those of one ``kind`` of search if it is given. Return none of a solver whose searches do not start
+    at its iterates, as those from a proximal point.
     """
     kinked = Trait.DIRECTIONAL_DERIVATIVE in run.problem.loss.traits
     found = []
@@ -41,16 +43,20 @@ def _searched(run: ObservedRun) -> Iterator[tuple[Observed, Observed, SearchLog,
             continue
         start = point.objective
         if abs(log.objective - start) > objective_error(before, point) + 1e-8 * abs(start):
-            return
-        found.append((before, after, log))
+            return []
+        if after.told["ls_kind"] == kind or not kind:
+            found.append((before, after, log))
+    lines = []
     for before, after, log in found:
         active = run.problem.design.working_set(None if log.active.full else log.active.coordinates)
-        yield before, after, log, run.problem.line(run.problem.at(before.w), log.d, active)
+        line = run.problem.line(run.problem.at(before.w), log.d, active)
+        lines.append((before, after, log, line))
+    return lines
 
 
 @searches("step", "the iterate is w + td: w before, the direction d of the search, the step t that is told")
-def iterate_is_a_step_along_the_direction(run: ObservedRun) -> Iterator[Fault]:
-    for before, after, _, line in _searched(run):
+def iterate_is_a_step_along_the_direction(run: ObservedRun) -> Faults:
+    for before, after, _, line in (searched := _searched(run)):
         d, t = line.d, after.told["step"]
         moved = line.active.take(after.w) - line.active.take(before.w)
         if math.isnan(t):
@@ -61,36 +67,41 @@ def iterate_is_a_step_along_the_direction(run: ObservedRun) -> Iterator[Fault]:
             yield Fault(
                 f"the step is told as {t:.6g}, and w moved by {share:.6g} times the direction", after.n
             )
+    return run.untold("step") if searched else UNSEARCHED
 
 
 @searches("direction", "f falls along the direction: its slope at t = 0 is negative")
-def direction_descends(run: ObservedRun) -> Iterator[Fault]:
-    for before, after, _, line in _searched(run):
+def direction_descends(run: ObservedRun) -> Faults:
+    for before, after, _, line in (searched := _searched(run)):
         slope, f = line.slope(), line.point.objective
         length = float(np.abs(line.d).max()) * run.scale
         if slope > 1e-9 * length + 1e-12 * abs(f):
             yield Fault(
                 f"the slope of f along the direction is {slope:.6g} at w of iteration {before.n}", after.n
             )
+    return None if searched else UNSEARCHED
 
 
 @searches("objective", "each trial of a search is f at its step")
-def trials_are_f_along_the_line(run: ObservedRun) -> Iterator[Fault]:
-    for _, after, log, line in _searched(run):
+def trials_are_f_along_the_line(run: ObservedRun) -> Faults:
+    for _, after, log, line in (searched := _searched(run)):
         error = objective_error(after, line.point)
         for t, value in log.trials:
             fresh = line(t)
             if math.isfinite(fresh) and not abs(value - fresh) <= error + 1e-8 * (abs(fresh) + abs(value)):
                 yield Fault(f"f is told as {value:.9g} at the step {t:.6g}, and it is {fresh:.9g}", after.n)
                 break
+    return None if searched else UNSEARCHED
 
 
 @searches("step", "an accepted step decreases f by the share that its rule asks for")
-def accepted_step_decreases_f(run: ObservedRun) -> Iterator[Fault]:
+def accepted_step_decreases_f(run: ObservedRun) -> Faults:
+    compared = False
     for before, after, from_, to in run.steps():
         log = after.search
         if log is None or not log.trials or log.block >= 0 or after.told["ls_kind"] == "none":
             continue
+        compared = True
         error = objective_error(after, to) + objective_error(before, from_)
         rise = to.objective - log.reference
         if rise > error + 1e-9 * abs(log.reference):
@@ -110,17 +121,18 @@ def accepted_step_decreases_f(run: ObservedRun) -> Iterator[Fault]:
                 f"f is {to.objective:.9g} at the accepted step {t:.6g}, and the search allows {allowed:.9g}",
                 after.n,
             )
+    return None if compared else "no iterate shows a search over all weights"
 
 
 @searches(
     "step",
     "Wolfe: φ(t) <= φ(0) + c₁tφ'(0) and φ'(t) >= c₂φ'(0), 0 < c₁ < c₂ < 1 (Yu et al. 2010, eqs. (23)-(24))",
 )
-def wolfe_step_satisfies_both_conditions(run: ObservedRun) -> Iterator[Fault]:
+def wolfe_step_satisfies_both_conditions(run: ObservedRun) -> Faults:
     c2 = getattr(run.solver, "c2", math.nan)
-    for _, after, log, line in _searched(run):
+    for _, after, log, line in (searched := _searched(run, "wolfe")):
         start = line.slope()
-        if after.told["ls_kind"] != "wolfe" or not start < 0.0:
+        if not start < 0.0:
             continue
         error = objective_error(after, line.point)
         for (t, value), allowed in zip(log.trials, log.allowed, strict=True):
@@ -134,45 +146,49 @@ def wolfe_step_satisfies_both_conditions(run: ObservedRun) -> Iterator[Fault]:
                 left = f"φ'(t) = {here:.6g} >= c₁φ'(0) = {c1 * start:.6g}"
                 yield Fault(f"the step {t:.6g} is refused although {left}: c₂ is not above c₁", after.n)
                 break
+    return None if searched else "it makes no Wolfe search"
 
 
 @searches("step", "an exact search ends where the slope changes its sign")
-def exact_step_is_a_minimum(run: ObservedRun) -> Iterator[Fault]:
-    for _, after, _, line in _searched(run):
+def exact_step_is_a_minimum(run: ObservedRun) -> Faults:
+    for _, after, _, line in (searched := _searched(run, "exact")):
         t = after.told["step"]
-        if after.told["ls_kind"] != "exact" or not t > 0.0 or after.told["events"]:
+        if not t > 0.0 or after.told["events"]:
             continue
         start, left, right = line.slope(), line.slope(t * (1.0 - 1e-6), -1), line.slope(t * (1.0 + 1e-6))
         slack = LEFT_BY_EXACT * abs(start) + objective_error(after, line.point) / t
         if left > slack or right < -slack:
             side, slope = ("before", left) if left > slack else ("after", right)
             yield Fault(f"φ' is {slope:.6g} just {side} the step {t:.6g}, and φ'(0) = {start:.6g}", after.n)
+    return None if searched else "it makes no exact search"
 
 
 @searches("memory_pairs", "memory_pairs counts the pairs (s, y) that are held")
-def pairs_are_counted(run: ObservedRun) -> Iterator[Fault]:
+def pairs_are_counted(run: ObservedRun) -> Faults:
     for iterate in run.iterates:
         told = iterate.told["memory_pairs"]
         if iterate.pairs and told not in (-1, len(iterate.pairs)):
             yield Fault(f"memory_pairs is told as {told}, and {len(iterate.pairs)} are held", iterate.n)
+    return _unpaired(run)
 
 
 @searches(
     "pair", "a pair (s, y) is kept if its curvature sᵀy > 0 (Nocedal and Wright, Numerical Optimization)"
 )
-def pairs_have_positive_curvature(run: ObservedRun) -> Iterator[Fault]:
+def pairs_have_positive_curvature(run: ObservedRun) -> Faults:
     for iterate in run.iterates:
         if not iterate.pairs or iterate.clustered:
             continue
         s, y = iterate.pairs[-1]
         if not s @ y > 0.0 and len(s) == iterate.w.size:
             yield Fault(f"the newest pair that is kept has sᵀy = {s @ y:.6g}", iterate.n)
+    return _unpaired(run)
 
 
 @searches("pair", "s = w⁺ - w and y = g⁺ - g of two successive iterates, on the weights of the working set")
-def pairs_are_differences_of_iterates(run: ObservedRun) -> Iterator[Fault]:
+def pairs_are_differences_of_iterates(run: ObservedRun) -> Faults:
     if not run.problem.smooth:
-        return
+        return KINKED
     made: list[_Difference] = []
     gradients = [point.gradient() for point in run.points]
     for k, iterate in enumerate(run.iterates):
@@ -195,16 +211,23 @@ def pairs_are_differences_of_iterates(run: ObservedRun) -> Iterator[Fault]:
                 newest = place == len(iterate.pairs) - 1
                 yield Fault(_mismatch(s, y, members, made, place, len(iterate.pairs), newest), iterate.n)
                 break
+    return _unpaired(run)
 
 
 @searches(
     "pair",
     "the secant equation By = s holds for the newest pair (Nocedal and Wright, Numerical Optimization)",
 )
-def newest_pair_satisfies_the_secant_equation(run: ObservedRun) -> Iterator[Fault]:
+def newest_pair_satisfies_the_secant_equation(run: ObservedRun) -> Faults:
     for iterate in run.iterates:
         if iterate.secant is not None and not iterate.secant <= SECANT_SHARE:
             yield Fault(f"‖By - s‖ is {iterate.secant:.3g} times ‖s‖ of the newest pair", iterate.n)
+    return run.unseen("secant", "its pairs and the inverse Hessian")
+
+
+def _unpaired(run: ObservedRun) -> str | None:
+    """Return why checks of pairs do not apply; None if they do."""
+    return run.unseen("pairs", "its pairs")
 
 
 class _Difference:

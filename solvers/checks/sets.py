@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ..problems.point import Point
-from .finding import Checks, Fault
+from .claims import KINKED
+from .finding import Checks, Fault, Faults
 from .observed import Observed, ObservedRun
 
 #: Violation of a weight that is left out, relative to the largest gradient at the start.
 LEFT_OUT_SHARE = 1e-5
 
 sets = Checks()
+#: Why checks of sets do not apply.
+NO_SET = "no iterate shows a working set of weights"
+NOT_TRUSTED = "no solver that is trusted finds the minimum"
 
 
 @sets(
     "working_set",
     "a weight leaves the set where it is zero and optimal: |g_j| <= λ (Zhong et al. 2014, Algorithm 2)",
 )
-def set_shrinks_by_optimal_weights(run: ObservedRun) -> Iterator[Fault]:
+def set_shrinks_by_optimal_weights(run: ObservedRun) -> Faults:
+    compared = False
     for before, after, *points in run.steps():
         old, new = _members(before), _members(after)
         if old is None or new is None or before.told["epoch"] != after.told["epoch"]:
@@ -30,27 +33,32 @@ def set_shrinks_by_optimal_weights(run: ObservedRun) -> Iterator[Fault]:
         if np.setdiff1d(new, old).size:  # the set was chosen afresh
             continue
         gone = np.setdiff1d(old, new)
+        compared = compared or gone.size > 0
         # it is chosen before the step, or after it
         where = f"left the working set of iteration {before.n}"
         faults = [fault for point in points if (fault := _worst(run, gone, point, where))]
         if len(faults) == len(points):
             yield Fault(faults[0], after.n)
+    return None if compared else _without_sets(run) or "no weight leaves a set between two searches"
 
 
 @sets("working_set", "at the end of a run that converged no weight that was left out violates")
-def nothing_left_out_violates_at_the_end(run: ObservedRun) -> Iterator[Fault]:
+def nothing_left_out_violates_at_the_end(run: ObservedRun) -> Faults:
     if not run.converged or not run.iterates:
-        return
+        return "no run converges"
     last, point = run.iterates[-1], run.points[-1]
     members = _members(last)
     if members is not None:
         out = np.setdiff1d(np.arange(last.w.size), members)
         if fault := _worst(run, out, point, f"is outside the working set of {members.size} at the end"):
             yield Fault(fault, last.n)
+        return None if run.problem.smooth else KINKED
+    return NO_SET
 
 
 @sets("working_set", "a new epoch begins with every weight that violates (Zhong et al. 2014, Algorithm 2)")
-def epoch_begins_with_all_that_violate(run: ObservedRun) -> Iterator[Fault]:
+def epoch_begins_with_all_that_violate(run: ObservedRun) -> Faults:
+    compared = False
     for before, after, _, point in run.steps():
         if before.told["epoch"] == -1 or after.told["epoch"] != before.told["epoch"] + 1:
             continue
@@ -58,18 +66,20 @@ def epoch_begins_with_all_that_violate(run: ObservedRun) -> Iterator[Fault]:
         if members is None or last is None or members.size < last.size:
             continue
         if after.told["violation"] == after.told["violation"] and run.problem.smooth:
+            compared = True
             out = np.setdiff1d(np.arange(after.w.size), members)
             if fault := _worst(
                 run, out, point, f"is outside the set with which epoch {after.told['epoch']} begins"
             ):
                 yield Fault(fault, after.n)
+    return None if compared else _without_sets(run) or "no epoch follows another one"
 
 
 @sets("working_set", "what a safe rule has proved to be zero is zero at the optimum")
-def proved_zeros_are_zero(run: ObservedRun, optimum: np.ndarray | None) -> Iterator[Fault]:
+def proved_zeros_are_zero(run: ObservedRun, optimum: np.ndarray | None) -> Faults:
     """Compare proofs with ``optimum``, the weights of a trusted solver, if they are known."""
     if optimum is None:
-        return
+        return NOT_TRUSTED
     largest = float(np.abs(optimum).max(initial=0.0))
     for iterate in run.iterates:
         if iterate.proved is None or not len(iterate.proved[0]):
@@ -81,6 +91,12 @@ def proved_zeros_are_zero(run: ObservedRun, optimum: np.ndarray | None) -> Itera
             yield Fault(
                 f"weight {j} is proved to be zero, and it is {optimum[j]:.6g} at the optimum", iterate.n
             )
+    return run.unseen("proved", "weights that a safe rule has proved to be zero")
+
+
+def _without_sets(run: ObservedRun) -> str | None:
+    """Return why checks of sets do not apply; None if there are any."""
+    return None if any(_members(iterate) is not None for iterate in run.iterates) else NO_SET
 
 
 def _members(iterate: Observed) -> np.ndarray | None:

@@ -15,6 +15,8 @@ from .trace import Trace
 
 #: Relative tolerance: differences of rounding are smaller during most of a run.
 SAME_UP_TO = 1e-9
+#: What a run arrives at, by whatever steps.
+RESULTS = frozenset({"w", "objective", "nnz"})
 
 
 class Quantity(NamedTuple):
@@ -58,8 +60,12 @@ class QuantityDifference(NamedTuple):
 
     def sentence(self, left: str = "the first", right: str = "the second") -> str:
         """Return the difference as a sentence, in which the runs have these names."""
+        return f"first difference: {self.place(left, right)}"
+
+    def place(self, left: str, right: str) -> str:
+        """Return iteration, quantity and values in words, of runs that have these names."""
         what = self.title if self.entry is None else f"{self.title}, entry {self.entry}"
-        return f"first difference: iteration {self.iteration}, {what}: {self.values(left, right)}"
+        return f"iteration {self.iteration}, {what}: {self.values(left, right)}"
 
     def values(self, left: str, right: str) -> str:
         """Return the two values in words, of runs that have these names."""
@@ -77,23 +83,36 @@ class RunComparison:
     Attributes
     ----------
     iterates : int
-        How many iterates were compared, that with the difference included.
+        How many iterates were compared, that in which they part included.
     quantities : tuple of str
         Names of the quantities that both runs know.
     difference : QuantityDifference or None
         The first difference; None if the runs are the same.
+    parting : QuantityDifference or None
+        The first difference in weights, f or non-zeros; None if these are the same.
     """
 
     iterates: int = 0
     quantities: tuple[str, ...] = ()
     difference: QuantityDifference | None = None
+    parting: QuantityDifference | None = None
 
     def sentence(self, left: str = "the first", right: str = "the second") -> str:
         """Return the result as a sentence, in which the runs have these names."""
         if self.difference is not None:
-            return self.difference.sentence(left, right)
+            return f"{self._results(left, right)}{self.difference.sentence(left, right)}"
         titles = ", ".join(q.title for q in QUANTITIES if q.name in self.quantities)
         return f"{left} and {right} are the same in {self.iterates} iterates: {titles}"
+
+    def _results(self, left: str, right: str) -> str:
+        """Return where weights, f or non-zeros part, as the first half of a sentence; empty if the first
+        difference says it."""
+        if self.parting == self.difference or not RESULTS & {*self.quantities}:
+            return ""
+        if self.parting is not None:
+            return f"they part at {self.parting.place(left, right)}; "
+        titles = ", ".join(q.title for q in QUANTITIES if q.name in RESULTS & {*self.quantities})
+        return f"the same in {self.iterates} iterates: {titles}; "
 
 
 def compare_runs(
@@ -103,7 +122,7 @@ def compare_runs(
     tol: float = SAME_UP_TO,
     max_iter: int | None = None,
 ) -> RunComparison:
-    """Walk two runs in step up to the first quantity that differs.
+    """Walk two runs in step up to the first quantity that differs, and on to the first result that does.
 
     Quantities are compared in the order in which an iteration makes them: working set, direction, step,
     weights, f, gradient, violation, pair, γ, the next direction. Those that only one run knows are left out,
@@ -140,21 +159,27 @@ def compare_runs(
     compared: dict[str, None] = {}
     sizes: dict[str, float] = {}
     count = 0
+    difference: QuantityDifference | None = None
     for a, b in _in_step(_iterates(left), _iterates(right), max_iter):
         if a is None or b is None:
-            return RunComparison(count, tuple(compared), _end(a, b))
+            return RunComparison(count, tuple(compared), difference or _end(a, b))
         count += 1
         for quantity in QUANTITIES:
+            result = quantity.name in RESULTS
+            if difference is not None and not result:
+                continue
             values = quantity.read(a), quantity.read(b)
             if values[0] is None or values[1] is None:
                 continue
             compared[quantity.name] = None
             if found := _difference(quantity, *values, tol, sizes):
                 found = found._replace(iteration=int(a.iteration), entry=_weight(a, values[0], found.entry))
-                return RunComparison(count, tuple(compared), found)
+                difference = difference or found
+                if result:
+                    return RunComparison(count, tuple(compared), difference, found)
     if not count:
         raise ValueError("the runs have no iterate in common")
-    return RunComparison(count, tuple(compared))
+    return RunComparison(count, tuple(compared), difference)
 
 
 def _iterates(run: Trace | Iterable[Iterate]) -> Iterator[Iterate]:

@@ -157,7 +157,10 @@ def test_a_class_without_what_its_base_leaves_to_it_is_refused(base, name):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: solvers.make_solver("newton"), "there is no solver 'newton': choose one of prox-qn, "),
+        (
+            lambda: solvers.make_solver("newton"),
+            "there is no solver 'newton' (did you mean newton-cd?): choose one of prox-qn, ",
+        ),
         (lambda: solvers.make_problem(binary(), loss="hinge", lam=1.0), "there is no loss 'hinge'"),
         (lambda: solvers.make_problem(binary(), penalty="l0", lam=1.0), "there is no penalty 'l0'"),
         (

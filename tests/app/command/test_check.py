@@ -45,6 +45,9 @@ def test_a_finding_is_printed_with_the_commands_that_show_it(command, plugin, tm
     assert checked["findings"] == 1
     words = shlex.split(finding["command"])
     assert words[0] == "solverscope"
+    told = (tmp_path / "mine.check" / f"{finding['check']}.finding").read_text(encoding="utf-8")
+    assert finding["sentence"] in told
+    assert finding["address"].endswith(f"&finding={finding['check']}")
     run = command(*words[1:], "--json")
     assert run.status == 0, run.err
     last = run.of_type("iterate")[-1]
@@ -54,6 +57,11 @@ def test_a_finding_is_printed_with_the_commands_that_show_it(command, plugin, tm
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert failed == [finding["check"]]
     assert suite.get("tests") == str(len(suite))
+    skipped = {
+        case.get("name"): mark.get("message") for case in suite if (mark := case.find("skipped")) is not None
+    }
+    assert skipped == checked["inapplicable"]
+    assert skipped["epochs_count_from_zero"] == "no iterate tells epoch"
 
 
 @pytest.mark.slow
@@ -84,6 +92,8 @@ def test_a_sound_plug_in_has_status_0_and_a_twin_that_differs_is_told(command, p
     sound = str(STUDENTS / "lbfgs.py")
     answer = command("check", sound)
     assert (answer.status, answer.out.splitlines()[0].split(",")[0]) == (0, "student-lbfgs: 0 findings")
+    assert " checks passed, " in answer.out.splitlines()[0]
+    assert "   epochs_count_from_zero: no iterate tells epoch\n" in answer.out
     assert not list(tmp_path.glob("*.check"))
     answer = command("check", sound, "--solver", "student-lbfgs,memory=3", "--twin", "student-lbfgs")
     assert answer.status == 1

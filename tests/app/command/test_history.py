@@ -68,7 +68,9 @@ def test_records_are_for_programs(command, file):
     answer = command("diff", f"{both}#a", f"{both}#b", "--json")
     (record,) = answer.records
     assert answer.status == 1
-    assert (record["type"], record["same"], record["iterates"]) == ("diff", False, 1)
+    assert (record["type"], record["same"], record["iterates"]) == ("diff", False, 2)
+    assert record["parting"] is None
+    assert record["message"].startswith("the same in 2 iterates: objective f; first difference: iteration 0")
     first = record["first"]
     assert (first["iteration"], first["name"], first["left"], first["right"]) == (0, "step", 1.0, 0.5)
 

@@ -17,6 +17,7 @@ EXTRA = {
         *("loss", "penalty", "kind", "file", "size"),
         *("lam", "lam_nonzeros", "lam_weights", "lam_metric"),
     },
+    "solvers": {"needs"},
     "fields": {"kind"},
     "traits": {"offered_by", "needed_by"},
 }
@@ -61,6 +62,21 @@ def test_list_says_why_on_demand(command, monkeypatch):
     )
     assert "it is away" not in command("list", "datasets").out
     assert "\nocr: it is away\n" in command("list", "datasets", "--why").out
+
+
+def test_all_about_one_entry_is_shown(command):
+    (told,) = command("list", "solvers", "owl-qn", "--json").records
+    assert told["needs"] == "needs a smooth loss and a penalty that is separable by weights"
+    shown = command("list", "solvers", "owl-qn").out
+    assert shown.startswith("owl-qn: OWL-QN\n")
+    for text in (told["summary"], told["paper"], told["needs"]):
+        assert text in shown
+    assert told["options"]
+    for option in told["options"]:
+        assert f"   {option['name']}={option['default']}: {option['range']}\n" in shown
+        assert option["help"] in " ".join(shown.split())
+    both = command("list", "solvers", "owl-qn", "lbfgs")
+    assert [line for line in both.out.splitlines() if line[:1] > " "] == ["owl-qn: OWL-QN", "lbfgs: L-BFGS"]
 
 
 def test_a_list_of_views_fields_rules_and_traits_names_what_python_has(command):

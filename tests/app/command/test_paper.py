@@ -88,7 +88,7 @@ def test_all_that_runs_on_functions_and_stand_ins_shares_a_budget(command, monke
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("zhong",), "there is no paper 'zhong': choose one of yu2010"),
+        (("zhong",), "there is no paper 'zhong' (did you mean zhong2014?): choose one of yu2010"),
         (("yu2010", "figure-99"), "yu2010 has no 'figure-99': choose one of figure-1"),
         (("yu2010", "figure-1"), "Figure 1 is not run: It is a drawing of two inequalities"),
         (("yu2010", "figure-3", "--budget", "5x"), "--budget 5x is not possible: give seconds"),

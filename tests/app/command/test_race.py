@@ -49,7 +49,7 @@ def test_what_is_not_possible_is_one_sentence(command, tmp_path):
     for given, said in (
         (
             ["breast-cancr"],
-            "there is no race 'breast-cancr': choose one of ocr, conll, mnist, a9a, breast-cancer",
+            "there is no race 'breast-cancr' (did you mean breast-cancer?): choose one of ocr, conll, mnist",
         ),
         (["breast-cancer", "--out", str(tmp_path / "race.png")], "name a file that ends in .html"),
     ):

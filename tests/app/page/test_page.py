@@ -15,6 +15,7 @@ from bokeh.events import ButtonClick
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solverscope import datasets, solvers
 from solverscope.app import ui, views
 from solverscope.app.page import serve as serve_module
 from solverscope.app.page.page import Page
@@ -240,6 +241,32 @@ def test_bad_values_in_an_address_fall_back_with_a_notice_each(visit):
     assert "λ must be a number above 0" in texts(page)
     assert "cpu_seconds" in texts(page)
     assert page.setting == page.story.setting
+
+
+def test_names_that_the_page_does_not_know_are_said_in_one_sentence(visit):
+    page = visit(story="shrinking", solver="lbfgs", lambda_="3", lam="5")
+    assert texts(page) == (
+        "Left out of the address, since the page has no such setting: "
+        "lambda_ (did you mean lam?), solver (did you mean solvers?)."
+    )
+    assert page.setting.problem.lam == 5.0
+
+
+def test_an_address_of_a_finding_says_what_is_wrong(visit, tmp_path):
+    case = solvers.CheckCase.made("binary", "logistic", "l1")
+    case.save(tmp_path / "steps_descend.npz")
+    (tmp_path / "steps_descend.finding").write_text("my-gd, step at iteration 3: it raises f by 0.2.\n")
+    entry = datasets.offer(f"npz:{tmp_path / 'steps_descend.npz'}")
+    try:
+        page = visit(data=entry.id, finding="steps_descend")
+        assert texts(page) == "my-gd, step at iteration 3: it raises f by 0.2."
+        for data, finding in ((entry.id, "another"), ("breast-cancer", "steps_descend")):
+            told = texts(visit(data=data, finding=finding))
+            assert told == (
+                f"finding={finding!r} in the address was left out: the data are not those of that finding."
+            )
+    finally:
+        del datasets.DATASETS[entry.id]
 
 
 def test_nothing_in_an_address_becomes_part_of_the_page(visit, wait_until):

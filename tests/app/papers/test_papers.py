@@ -191,7 +191,9 @@ def test_exhibits_take_turns():
 
 
 def test_what_is_not_there_is_named():
-    with pytest.raises(ValueError, match="there is no paper 'zhong': choose one of yu2010, zhong2014"):
+    with pytest.raises(
+        ValueError, match=r"no paper 'zhong' \(did you mean zhong2014\?\): choose one of yu2010, "
+    ):
         paper("zhong")
     with pytest.raises(ValueError, match="yu2010 has no 'figure-99': choose one of figure-1, "):
         paper("yu2010").exhibit("figure-99")

@@ -96,6 +96,18 @@ def test_a_bad_value_is_left_out_with_one_sentence_and_the_others_stand(name, va
         assert setting.limits.tol == 1e-5
 
 
+def test_a_wrong_solver_leaves_the_others_in_their_places():
+    query = {"solvers": "mine=prox-qn,memory=5;prox-nq;lbfgs;owl-qn"}
+    setting, notices = Experiment.from_address(query, DEFAULT)
+    assert [entrant.label for entrant in setting.entrants] == ["mine", "owl-qn"]
+    unknown, unfit = notices
+    assert unknown.startswith(
+        "'prox-nq' of solvers in the address was left out: there is no solver 'prox-nq'"
+    )
+    assert "did you mean prox-qn?" in unknown
+    assert unfit.startswith("'lbfgs' of solvers in the address was left out: lbfgs ")
+
+
 def test_another_data_set_brings_its_own_loss_penalty_and_solvers():
     setting, notices = Experiment.from_address({"data": "digits"}, DEFAULT)
     assert notices == []

@@ -221,3 +221,36 @@ BUGS = (
         ),
     ),
 )
+
+_RIDGE = "point.gradient() - penalty.ridge_gradient(point.w)"
+#: What new users got wrong, and the bank once missed: the loss is no smooth part if the penalty has a ridge.
+#: Each is sought on the case with a ridge.
+LATER_BUGS = (
+    _bug(
+        "ista",
+        "decrease of the loss for that of the smooth part",
+        "violation",
+        ("f = 2.0 * t, 0, point.smooth_part", "f = 2.0 * t, 0, point.loss"),
+        ("new.smooth_part <= f", "new.loss <= f"),
+    ),
+    _bug(
+        "ista",
+        "ridge left out of gradient, decrease and violation, which is not told",
+        "violation",
+        ("        g = point.gradient()\n        while", f"        g = {_RIDGE}\n        while"),
+        ("            g = point.gradient()\n", f"            g = {_RIDGE}\n"),
+        ('{"violation": violation, "step"', '{"step"'),
+        ('live={"gradient": g}, ', ""),
+        ("f = 2.0 * t, 0, point.smooth_part", "f = 2.0 * t, 0, point.loss"),
+        ("new.smooth_part <= f", "new.loss <= f"),
+    ),
+    _bug(
+        "ista",
+        "ridge left out of the gradient, and no violation told",
+        "violation",
+        ("        g = point.gradient()\n        while", f"        g = {_RIDGE}\n        while"),
+        ("            g = point.gradient()\n", f"            g = {_RIDGE}\n"),
+        ('{"violation": violation, "step"', '{"step"'),
+        ('live={"gradient": g}, ', ""),
+    ),
+)

@@ -18,7 +18,9 @@ QUICK = ("logistic", "binary-hinge", "multiclass-logistic", "squared", "chain-cr
 def test_a_loss_is_what_it_claims(loss):
     report = solvers.check_loss(solvers.LOSSES[loss])
     assert report.findings == []
-    assert len(report.passed) == 12
+    assert len(report.passed) + len(report.inapplicable) == 12
+    offered = solvers.LOSSES[loss].traits
+    assert ("dual_value_is_a_minimum" in report.inapplicable) == (Trait.CONJUGATE not in offered)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,12 @@ def observe(store, iterations, size=100):
         store.observe(Iterate(k, objective=1.0, w=np.full(size, float(k + 1))))
 
 
+def test_a_memory_of_a_class_of_its_own_fails_no_run():
+    store = ProbeStore((MEMORY,))
+    store.observe(Iterate(0, objective=1.0, w=np.zeros(2), live={"memory": []}))
+    assert store.last(MEMORY.name, 0) is None
+
+
 def test_a_run_is_observed_through_its_live_references():
     problem = solvers.make_problem(chains(), lam_ratio=0.1)
     trace = solvers.solve(

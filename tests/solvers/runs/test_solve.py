@@ -67,7 +67,7 @@ def test_it_refuses_what_the_command_line_refuses_in_the_same_words(command):
 
 def test_what_is_no_solver_is_refused_in_a_sentence(problem):
     for wrong, said in (
-        ("prox", "there is no solver 'prox': choose one of prox-qn"),
+        ("prox", r"there is no solver 'prox' \(did you mean prox-qn\?\): choose one of prox-qn"),
         (solvers.SOLVERS["owl-qn"], "the class OWLQN is no solver: give an id"),
         (5, "5 is no solver"),
     ):

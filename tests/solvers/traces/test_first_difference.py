@@ -109,6 +109,25 @@ def test_another_memory_is_named_where_it_drops_a_pair():
     assert (found.name, found.left, found.right) == ("memory_pairs", 3, 4)
 
 
+def test_runs_of_other_steps_part_where_what_they_arrive_at_does():
+    def run(label, step, *values):
+        records = [{"iteration": k, "step": step, "objective": f} for k, f in enumerate(values)]
+        return Trace.from_records(records, label=label)
+
+    found = compare_runs(run("a", 1.0, 3.0, 2.0, 1.0, 0.5), run("b", 0.5, 3.0, 2.0, 1.5, 0.5))
+    assert (found.difference.iteration, found.difference.name) == (0, "step")
+    assert (found.parting.iteration, found.parting.name, found.iterates) == (2, "objective", 3)
+    said = found.sentence("a", "b")
+    assert said.startswith("they part at iteration 2, objective f: 1 of a and 1.5 of b (they differ by 0.5, ")
+    assert "; first difference: iteration 0, accepted step t: 1 of a and 0.5 of b" in said
+    same = compare_runs(run("a", 1.0, 3.0, 2.0), run("b", 0.5, 3.0, 2.0))
+    assert (same.parting, same.difference.name) == (None, "step")
+    assert same.sentence().startswith("the same in 2 iterates: objective f; first difference: iteration 0, ")
+    first = compare_runs(run("a", 1.0, 3.0), run("b", 1.0, 2.0))
+    assert first.parting == first.difference
+    assert first.sentence().startswith("first difference: iteration 0, objective f")
+
+
 def test_another_working_set_comes_before_the_step_that_it_led_to():
     found = first(iterates("prox-qn"), iterates("prox-qn", shrinking=False))
     assert found.name == "working_set"

@@ -165,7 +165,8 @@ def test_what_differs_between_two_is_told(enter, panel):
     panel.act("choose", ids, value=True)
     told = text(panel.view)
     assert "<td>solver: pairs kept m</td><td>auto</td><td>2</td>" in told
-    assert "First difference: iteration 3, L-BFGS pairs held: 3 of prox-qn #1 and 2 of prox-qn #2." in told
+    assert "They part at iteration 4, objective f: " in told
+    assert "; first difference: iteration 3, L-BFGS pairs held: 3 of prox-qn #1 and 2 of prox-qn #2." in told
     assert "<th>prox-qn #1</th><th>prox-qn #2</th>" in told
     panel.act("choose", ids[1:], value=False)
     assert "<table" not in text(panel.view)

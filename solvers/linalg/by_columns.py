@@ -185,8 +185,7 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
             continue
         if entries_of(starts, features[first:last]) > n:
             near[:] = 0.0
-            for q in range(first, last):
-                scatter(rows, values, starts[features[q]], starts[features[q] + 1], v[q], near)
+            add_columns(starts, rows, values, features[first:last], v[first:last], near)
             for i in range(n):
                 Z[i, c] += near[i]
         else:
@@ -195,19 +194,50 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
                     Z[rows[p], c] += v[q] if values.size == 0 else v[q] * values[p]
 
 
+@kernel
+def add_columns(starts, rows, values, features, v, z):
+    """Add x_i,features[q] v[q] to z[i] over one block; the cases are those of :func:`scatter`, written out as
+    in :func:`add_sums`."""
+    for q in range(features.size):
+        lo, hi = starts[features[q]], starts[features[q] + 1]
+        if values.size == 0:
+            scatter_ones(rows, lo, hi, v[q], z)
+        elif hi - lo == z.size:
+            add_multiple(values, np.uint64(lo), v[q], z)
+        else:
+            scatter_values(rows, values, lo, hi, v[q], z)
+
+
 @inlined
 def scatter(rows, values, lo, hi, v, z):
     """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1, with x = 1 if there are no values.
 
     A column with an entry in each row is read without row numbers.
     """
-    if values.size and hi - lo == z.size:
-        x = values[lo:hi]
-        for i in range(z.size):
-            z[i] += v * x[i]
-    elif values.size == 0:
-        for p in range(np.uint64(lo), np.uint64(hi)):
-            z[rows[p]] += v
+    if values.size == 0:
+        scatter_ones(rows, lo, hi, v, z)
+    elif hi - lo == z.size:
+        add_multiple(values, np.uint64(lo), v, z)
     else:
-        for p in range(np.uint64(lo), np.uint64(hi)):
-            z[rows[p]] += v * values[p]
+        scatter_values(rows, values, lo, hi, v, z)
+
+
+@inlined
+def scatter_ones(rows, lo, hi, v, z):
+    """Add v to z[rows[p]] for the places p from lo to hi - 1."""
+    for p in range(np.uint64(lo), np.uint64(hi)):
+        z[rows[p]] += v
+
+
+@inlined
+def scatter_values(rows, values, lo, hi, v, z):
+    """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1."""
+    for p in range(np.uint64(lo), np.uint64(hi)):
+        z[rows[p]] += v * values[p]
+
+
+@kernel
+def add_multiple(x, at, v, z):
+    """Add v x[at + i] to z[i]."""
+    for i in range(np.uint64(z.size)):
+        z[i] += v * x[at + i]

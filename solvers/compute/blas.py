@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -13,8 +13,9 @@ from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _users = 0
-_limits: Any = None
-_pools: ThreadpoolController | None = None
+#: the pools that were limited, with the threads they had
+_limited: list[tuple[Any, int]] = []
+_pools: list[Any] | None = None
 _modules = 0
 
 
@@ -27,14 +28,14 @@ def one_blas_thread() -> Iterator[None]:
 
     The limit holds for the whole process, and blocks of several threads overlap. So the first block entered
     sets the limit and the last one left lifts it. If each restored the previous limit, the first run to end
-    would lift it for all others. Setting and lifting takes some 10 µs, and 1 µs inside another block.
+    would lift it for all others. Setting and lifting takes some 5 µs, and 1 µs inside another block or if
+    there is one thread anyway.
     """
-    global _users, _limits
+    global _users, _limited
     with _lock:
         if _users == 0:
-            pools = _blas_pools()
-            take_control(pools)
-            _limits = pools.limit(limits=1, user_api="blas")
+            _limited = _wide_blas_pools()
+            _resize((pool, 1) for pool, _ in _limited)
         _users += 1
     try:
         yield
@@ -42,23 +43,33 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
-                assert _pools is not None  # found when the limit was set
-                take_control(_pools)
-                _limits.restore_original_limits()
+                _resize(_limited)
 
 
-def take_control(pools: ThreadpoolController) -> None:
-    """Make the calling thread, which holds the lock, set the sizes of the pools.
+def _resize(pools: Iterable[tuple[Any, int]]) -> None:
+    """Set the number of threads of pools; the calling thread holds the lock."""
+    for pool, threads in pools:
+        take_control(pool)
+        pool.set_num_threads(threads)
+
+
+def take_control(pool: Any) -> None:
+    """Make the calling thread the one that sets the size of a pool.
 
     From threadpoolctl 3.8 on, a pool of OpenBLAS obeys the first thread that set its size. While that thread
     lives, the pool silently ignores all others.
     """
-    for pool in pools.lib_controllers:
-        if hasattr(pool, "clear_controlling_thread"):
-            pool.clear_controlling_thread(force=True)
+    if hasattr(pool, "clear_controlling_thread"):
+        pool.clear_controlling_thread(force=True)
 
 
-def _blas_pools() -> ThreadpoolController:
+def _wide_blas_pools() -> list[tuple[Any, int]]:
+    """Return the BLAS thread pools of more than one thread, and the number of their threads."""
+    sizes = [(pool, pool.get_num_threads()) for pool in _blas_pools()]
+    return [(pool, threads) for pool, threads in sizes if threads is not None and threads > 1]
+
+
+def _blas_pools() -> list[Any]:
     """Find the BLAS thread pools of this process.
 
     A search takes a millisecond, so it is repeated only after an import: only imports can add a pool.
@@ -68,7 +79,8 @@ def _blas_pools() -> ThreadpoolController:
     import scipy.linalg.cython_blas  # noqa: F401
 
     if _pools is None or len(sys.modules) != _modules:
-        _pools, _modules = ThreadpoolController(), len(sys.modules)
+        found = ThreadpoolController().lib_controllers
+        _pools, _modules = [pool for pool in found if pool.user_api == "blas"], len(sys.modules)
     return _pools
 
 

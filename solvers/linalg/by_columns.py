@@ -82,49 +82,78 @@ def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
 
 @kernel
 def add_sums(starts, rows, values, features, g, out):
-    """Add Σ_i x_i,features[q] g[i] over one block to out[q]."""
+    """Add Σ_i x_i,features[q] g[i] over one block to out[q].
+
+    The cases are those of :func:`gathered`, written out: a call of it per column would count references to
+    the arrays, which takes the time of a sum of 38 entries.
+    """
     for q in range(features.size):
-        out[q] += gathered(rows, values, starts[features[q]], starts[features[q] + 1], g)
+        lo, hi = starts[features[q]], starts[features[q] + 1]
+        if values.size == 0:
+            out[q] += sum_at(rows, lo, hi, g)
+        elif hi - lo == g.size:
+            out[q] += product(values, np.uint64(lo), g, np.uint64(0), np.uint64(hi - lo))
+        else:
+            out[q] += product_at(rows, values, lo, hi, g)
 
 
 @inlined
 def gathered(rows, values, lo, hi, g):
     """Return Σ x[p] g[rows[p]] over the places p from lo to hi - 1, with x = 1 if there are no values.
 
-    A column with an entry in each row is read without row numbers. Else four sums are accumulated, as
-    additions to a single one would wait for each other. Places are unsigned: a negative index counts from the
-    end, and the check for it would double the time.
+    A column with an entry in each row is read without row numbers.
+    """
+    if values.size == 0:
+        total = sum_at(rows, lo, hi, g)
+    elif hi - lo == g.size:
+        total = product(values, np.uint64(lo), g, np.uint64(0), np.uint64(hi - lo))
+    else:
+        total = product_at(rows, values, lo, hi, g)
+    return total
+
+
+@inlined
+def product_at(rows, values, lo, hi, g):
+    """Return Σ x[p] g[rows[p]] over the places p from lo to hi - 1.
+
+    Four sums are accumulated, as additions to a single one would wait for each other. Places are unsigned: a
+    negative index counts from the end, and the check for it would double the time.
     """
     p, end = np.uint64(lo), np.uint64(hi)
     rest = end - (end - p) % FOUR
     a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-    if values.size and hi - lo == g.size:
-        a0 = product(values[lo:hi], g)
-    elif values.size == 0:
-        for q in range(p, rest, FOUR):
-            a0 += g[rows[q]]
-            a1 += g[rows[q + ONE]]
-            a2 += g[rows[q + TWO]]
-            a3 += g[rows[q + THREE]]
-        for q in range(rest, end):
-            a0 += g[rows[q]]
-    else:
-        for q in range(p, rest, FOUR):
-            a0 += values[q] * g[rows[q]]
-            a1 += values[q + ONE] * g[rows[q + ONE]]
-            a2 += values[q + TWO] * g[rows[q + TWO]]
-            a3 += values[q + THREE] * g[rows[q + THREE]]
-        for q in range(rest, end):
-            a0 += values[q] * g[rows[q]]
+    for q in range(p, rest, FOUR):
+        a0 += values[q] * g[rows[q]]
+        a1 += values[q + ONE] * g[rows[q + ONE]]
+        a2 += values[q + TWO] * g[rows[q + TWO]]
+        a3 += values[q + THREE] * g[rows[q + THREE]]
+    for q in range(rest, end):
+        a0 += values[q] * g[rows[q]]
+    return (a0 + a1) + (a2 + a3)
+
+
+@inlined
+def sum_at(rows, lo, hi, g):
+    """Return Σ g[rows[p]] over the places p from lo to hi - 1, as :func:`product_at` does."""
+    p, end = np.uint64(lo), np.uint64(hi)
+    rest = end - (end - p) % FOUR
+    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+    for q in range(p, rest, FOUR):
+        a0 += g[rows[q]]
+        a1 += g[rows[q + ONE]]
+        a2 += g[rows[q + TWO]]
+        a3 += g[rows[q + THREE]]
+    for q in range(rest, end):
+        a0 += g[rows[q]]
     return (a0 + a1) + (a2 + a3)
 
 
 @reordered
-def product(x, g):
-    """Return Σ x[i] g[i]."""
+def product(x, at, g, first, n):
+    """Return Σ x[at + i] g[first + i] over i < n, all unsigned: slices would take the time of short sums."""
     total = 0.0
-    for i in range(x.size):
-        total += x[i] * g[i]
+    for i in range(n):
+        total += x[at + i] * g[first + i]
     return total
 
 
@@ -156,8 +185,7 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
             continue
         if entries_of(starts, features[first:last]) > n:
             near[:] = 0.0
-            for q in range(first, last):
-                scatter(rows, values, starts[features[q]], starts[features[q] + 1], v[q], near)
+            add_columns(starts, rows, values, features[first:last], v[first:last], near)
             for i in range(n):
                 Z[i, c] += near[i]
         else:
@@ -166,19 +194,50 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
                     Z[rows[p], c] += v[q] if values.size == 0 else v[q] * values[p]
 
 
+@kernel
+def add_columns(starts, rows, values, features, v, z):
+    """Add x_i,features[q] v[q] to z[i] over one block; the cases are those of :func:`scatter`, written out as
+    in :func:`add_sums`."""
+    for q in range(features.size):
+        lo, hi = starts[features[q]], starts[features[q] + 1]
+        if values.size == 0:
+            scatter_ones(rows, lo, hi, v[q], z)
+        elif hi - lo == z.size:
+            add_multiple(values, np.uint64(lo), v[q], z)
+        else:
+            scatter_values(rows, values, lo, hi, v[q], z)
+
+
 @inlined
 def scatter(rows, values, lo, hi, v, z):
     """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1, with x = 1 if there are no values.
 
     A column with an entry in each row is read without row numbers.
     """
-    if values.size and hi - lo == z.size:
-        x = values[lo:hi]
-        for i in range(z.size):
-            z[i] += v * x[i]
-    elif values.size == 0:
-        for p in range(np.uint64(lo), np.uint64(hi)):
-            z[rows[p]] += v
+    if values.size == 0:
+        scatter_ones(rows, lo, hi, v, z)
+    elif hi - lo == z.size:
+        add_multiple(values, np.uint64(lo), v, z)
     else:
-        for p in range(np.uint64(lo), np.uint64(hi)):
-            z[rows[p]] += v * values[p]
+        scatter_values(rows, values, lo, hi, v, z)
+
+
+@inlined
+def scatter_ones(rows, lo, hi, v, z):
+    """Add v to z[rows[p]] for the places p from lo to hi - 1."""
+    for p in range(np.uint64(lo), np.uint64(hi)):
+        z[rows[p]] += v
+
+
+@inlined
+def scatter_values(rows, values, lo, hi, v, z):
+    """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1."""
+    for p in range(np.uint64(lo), np.uint64(hi)):
+        z[rows[p]] += v * values[p]
+
+
+@kernel
+def add_multiple(x, at, v, z):
+    """Add v x[at + i] to z[i]."""
+    for i in range(np.uint64(z.size)):
+        z[i] += v * x[at + i]

@@ -110,7 +110,8 @@ def column_squares(edges, starts, values):
         for j in range(out.size):
             lo, hi = starts[b, j], starts[b, j + 1]
             if values.size and hi - lo == edges[b + 1] - edges[b]:
-                out[j] += product(values[lo:hi], values[lo:hi])
+                at = np.uint64(lo)
+                out[j] += product(values, at, values, at, np.uint64(hi - lo))
                 continue
             total = out[j]
             for p in range(lo, hi):

@@ -429,12 +429,12 @@ class Design:
 
     def _gather(self, active: WorkingSet) -> None:
         """Copy the columns of a set next to each other, in the order of the products."""
-        if self.stored.rows is not None:  # picked columns lie side by side already
-            return
-        shared, features = active.lineage, active.by_output()[1]
+        shared = active.lineage
         shared.gradients += 1
-        entries = int(self.column_nnz[features].sum())
-        if shared.gradients < 2 or (shared.columns is not None and 2 * entries >= shared.entries):
+        if self.stored.rows is not None or shared.gradients < 2:  # picked columns lie side by side already
+            return
+        entries = int(self.column_nnz[features := active.by_output()[1]].sum())
+        if shared.columns is not None and 2 * entries >= shared.entries:
             return
         if entries >= LONG_COLUMN * features.size * self.n_blocks:
             return
@@ -470,10 +470,8 @@ class Design:
                 task(b, *run)
                 yield
 
-        runs = self._runs(
-            features, width, 1 if self.team.threads == 1 else RUNS_PER_THREAD * self.team.threads
-        )
-        self.team.each(walk, runs, self.pulse)
+        least = 1 if self.team.threads == 1 else RUNS_PER_THREAD * self.team.threads
+        self.team.each(walk, self._runs(features, width, least), self.pulse)
 
     def _runs(self, features: np.ndarray, width: int, least: int) -> list[tuple[int, int]]:
         """Cut features, with ``width`` outputs each, into consecutive slices with about equally many entries.
@@ -481,6 +479,8 @@ class Design:
         There are at least ``least`` slices, if there are as many features. They are short enough that a call
         for one slice of one block is short.
         """
+        if least == 1 and self.nnz * self.n_outputs <= ENTRIES_PER_CALL:
+            return [(0, features.size)]
         lengths = self.column_nnz[features]
         total = int(lengths.sum())
         pieces = max(least, -(-total * width // (ENTRIES_PER_CALL * max(self.n_blocks, 1))))

@@ -59,7 +59,13 @@ class WorkingSet:
         self.n_features, self.n_outputs, self.size = n_features, n_outputs, size
         self._coordinates = coordinates
         body = n_features * n_outputs
-        self.n_body = body if coordinates is None else int(np.searchsorted(coordinates, body))
+        self._length = size if coordinates is None else coordinates.size
+        #: whether every weight is in the set
+        self.full = self._length == size
+        if coordinates is None or body == size:  # there is no tail
+            self.n_body = min(body, self._length)
+        else:
+            self.n_body = int(np.searchsorted(coordinates, body))
         self.lineage = lineage or Lineage()
         self._grouped: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self._rows: tuple[np.ndarray, np.ndarray] | None = None
@@ -72,12 +78,7 @@ class WorkingSet:
         return self._coordinates
 
     def __len__(self) -> int:
-        return self.size if self._coordinates is None else self._coordinates.size
-
-    @property
-    def full(self) -> bool:
-        """Return whether every weight is in the set."""
-        return len(self) == self.size
+        return self._length
 
     def take(self, w: np.ndarray) -> np.ndarray:
         """Return the members' entries of a vector over all weights (the vector itself when all are
@@ -122,7 +123,10 @@ class WorkingSet:
     def by_output(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return ``starts`` (n_outputs + 1), ``features`` and ``order``: member ``order[q]`` is weight
         (``features[q]``, c) for starts[c] <= q < starts[c + 1]; features ascend within an output."""
-        if self._grouped is None:
+        if self._grouped is None and self.n_outputs == 1:
+            features = self.coordinates[: self.n_body]
+            self._grouped = np.array([0, features.size]), features, np.arange(features.size)
+        elif self._grouped is None:
             features, outputs = self.body
             counts = np.bincount(outputs, minlength=self.n_outputs)
             # sorted by counting, as numbers this short are
@@ -144,7 +148,10 @@ class WorkingSet:
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the features that have a member, ascending, and for each member of the body the position of
         its feature among them."""
-        if self._rows is None:
+        if self._rows is None and self.n_outputs == 1:
+            features = self.coordinates[: self.n_body]
+            self._rows = features, np.arange(features.size)
+        elif self._rows is None:
             features = self.coordinates[: self.n_body] // self.n_outputs
             starts = np.ones(features.size, dtype=bool)
             starts[1:] = features[1:] != features[:-1]

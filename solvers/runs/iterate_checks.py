@@ -33,7 +33,9 @@ def check(iterate: Any, solver: str, size: int, before: int) -> None:
     for field in FIELDS.values():
         value = getattr(iterate, field.name)
         if field.numeric:
-            _check_number(value, f"{solver} yields {_short(value)} for {field.name} at iteration {n}")
+            if not _is_number(value):
+                said = f"{solver} yields {_short(value)} for {field.name} at iteration {n}"
+                raise BadIterate(f"{said}: give a number, or leave it out")
         elif field.type is tuple:
             setattr(iterate, field.name, _texts(value, solver, field.name, n))
         elif value is not None:
@@ -58,13 +60,14 @@ def check(iterate: Any, solver: str, size: int, before: int) -> None:
         _check_weights(iterate.w, solver, size, n)
 
 
-def _check_number(value: Any, said: str) -> None:
+def _is_number(value: Any) -> bool:
     if type(value) is float or type(value) is int:
-        return
+        return True
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):
-        raise BadIterate(f"{said}: give a number, or leave it out") from None
+        return False
+    return True
 
 
 def _texts(values: Any, solver: str, name: str, n: int) -> tuple[str, ...]:

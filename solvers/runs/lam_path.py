@@ -97,11 +97,11 @@ def path_runs(
     check_takes_lam(problem)
     w: np.ndarray | None = None
     shared: dict[str, Any] = {}
-    for lam in lams:
+    for n, lam in enumerate(lams):
         at = problem.at_lam(lam)
         limits = stopping(at)
         own = solver.with_tol(limits.tol).sharing(shared)
-        run = Run(at, own, label=label, stopping=limits, probes=probes, gate=gate, w0=w)
+        run = Run(at, own, label=label, stopping=limits, probes=probes, gate=gate, w0=w, compiled=n > 0)
         yield run
         if run.trace.status != "failed" and run.trace.w is not None:
             w = run.trace.w

@@ -72,6 +72,8 @@ class Run:
         clocks and limits continue from there. ``replayed`` is the iteration that the replay has reached.
     ready : callable
         Called, off the clock, once everything is compiled and set up. It may block, or raise Interrupted.
+    compiled : bool
+        Whether a run of this solver on these data, at another λ, has compiled all kernels already.
 
     Attributes
     ----------
@@ -116,6 +118,7 @@ class Run:
         w0: np.ndarray | None = None,
         origin: Origin | None = None,
         ready: Callable[[], None] = lambda: None,
+        compiled: bool = False,
     ) -> None:
         if origin is not None and w0 is not None:
             raise ValueError("both w0 and origin are given: a branch starts at its origin, leave w0 out")
@@ -130,7 +133,7 @@ class Run:
         self.problem = problem.with_pulse(self._pulse)
         self.solver = solver
         self.label = label or solver.id
-        self.gate, self._ready = gate, ready
+        self.gate, self._ready, self._compiled = gate, ready, compiled
         self.w0, self.origin, self.replayed = w0, origin, -1
         stopping = stopping or Stopping()
         code = user_code(type(solver))
@@ -389,6 +392,8 @@ class Run:
         self._recorder.append(iterate)
 
     def _warm_up(self) -> None:
+        if self._compiled:
+            return
         self.trace.status = "compiling"
         with self._clock.compiling():
             for solver in [self.solver] if self.origin is None else [self.origin.solver, self.solver]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...compute.lazy import lazy
 from ...declare import Trait, as_printed, param, random_seed
 from ...linalg.row_norms import row_prox
 from ...problems.line import Line
@@ -121,9 +122,13 @@ class NewtonModel(WorkingSetSteps):
             if shared is not None:
                 shared[here] = same
         self.covariances = same.on(problem.design)
-        self.rng = np.random.default_rng(solver.seed)
         #: ε_in, and the sum of violations at the first iterate
         self.eps, self.first = 1.0, 0.0
+
+    @lazy
+    def rng(self) -> np.random.Generator:
+        """Return the source of random orders; a cyclic order needs none."""
+        return np.random.default_rng(self.solver.seed)
 
     def step(self, point: Point, state: WorkingSetState) -> SearchResult[Point]:
         """Solve the model for d, and search along it."""

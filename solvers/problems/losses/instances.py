@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compute.dispatch import by_class
-from ...compute.jit import kernel
+from ...compute.jit import inlined, kernel
 from .score_rows import row_derivatives
 
 
@@ -28,17 +28,26 @@ def residual_of(term, Z, tail, y, G, G_tail):
     return row_derivatives(term, Z[0], y, G[0], None)
 
 
-@kernel
+@inlined
 def weighted_residual(instances, i, Z, tail, G, G_tail):
-    """Return the loss of instance i, times its weight, and write its derivatives as :func:`residual_of`."""
+    """Return the loss of instance i, times its weight, and write its derivatives as :func:`residual_of`.
+
+    It is inlined, since a call would count references to all arrays of the instances.
+    """
     term, offsets, y, weights = instances
     width = y.size // offsets[-1]
     loss = residual_of(term, Z, tail, y[offsets[i] * width : offsets[i + 1] * width], G, G_tail)
     if weights.size:
-        loss *= weights[i]
-        for row in G:
-            for c in range(row.size):
-                row[c] *= weights[i]
-        for c in range(G_tail.size):
-            G_tail[c] *= weights[i]
+        loss *= weigh(weights[i], G, G_tail)
     return loss
+
+
+@kernel
+def weigh(weight, G, G_tail):
+    """Multiply derivatives of an instance by its weight, and return the weight."""
+    for t in range(G.shape[0]):
+        for c in range(G.shape[1]):
+            G[t, c] *= weight
+    for c in range(G_tail.size):
+        G_tail[c] *= weight
+    return weight

@@ -20,7 +20,8 @@ def blas_threads():
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    blas.take_control(ThreadpoolController())  # a thread of another test may live on and hold it
+    for pool in ThreadpoolController().lib_controllers:
+        blas.take_control(pool)  # a thread of another test may live on and hold it
     with threadpool_limits(limits=2, user_api="blas"):
         yield
 

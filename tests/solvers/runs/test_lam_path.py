@@ -92,6 +92,20 @@ def test_a_run_starts_from_the_weights_of_the_one_before(problem):
         assert after.trace.objective[0] == pytest.approx(start, rel=1e-12)
 
 
+def test_kernels_are_compiled_for_the_first_lam_alone():
+    problem, compiled = solvers.make_problem(binary(), penalty="l1", lam_ratio=0.1), []
+
+    @dataclass(frozen=True)
+    class Counting(solvers.SOLVERS["newton-cd"]):
+        def warm_up_solver(self):
+            compiled.append(self)
+            return self
+
+    path = list(solve_path(problem, Counting(), log_spaced(problem, 4)))
+    assert len(compiled) == 1
+    assert [trace.status for trace in path] == ["converged"] * 4
+
+
 def test_data_are_shared_and_lam_alone_differs(problem):
     runs = path_runs(problem, solvers.make_solver("fista-ls"), [0.2, 0.1])
     first, second = (run.problem for run in runs)

@@ -117,9 +117,10 @@ class Experiment:
         """
         if unknown := given.keys() - {setting.name for setting in SETTINGS}:
             raise TypeError(f"there is no setting {min(unknown)!r}")
-        limits = RunLimits(**parse_part("limits", given))
-        if limits.gap is not None and limits.f_star is None:
-            limits = replace(limits, f_star="auto")
+        limited = parse_part("limits", given)
+        if limited["gap"] is not None and limited["f_star"] is None:
+            limited["f_star"] = "auto"
+        limits = RunLimits(**limited)
         if given.get(LAM_CHANGES.name) and limits.gap is not None:
             raise ValueError("--gap is measured against f* of one λ: leave it or --lam-at out")
         recipe = parse_part("problem", given | {DATA.name: dataset})

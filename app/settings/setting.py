@@ -157,14 +157,18 @@ class OriginCodec:
 
 @dataclass(frozen=True)
 class PageField:
-    """A number as the page shows it in a field, and as its address has it: its default and bounds there."""
+    """A value as the page shows it in a field, and as its address has it: its default and bounds there.
 
-    default: float
+    It is a number, true or false, or one of the texts ``choices``.
+    """
+
+    default: float | str
     help: str
     title: str
     low: Bound = None
     high: Bound = None
     open_low: bool = False
+    choices: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +198,7 @@ class Setting(Generic[V]):
     left_to_data : bool
         Whether an address may leave the value to the data, by an empty text.
     page_field : PageField, optional
-        Its field, if the page shows a number.
+        Its field, if the page shows one.
     in_run_form : bool
         Whether that field stands in the form of the runs, below the solvers.
     """
@@ -248,6 +252,7 @@ class Setting(Generic[V]):
             low=_bound(shown.low),
             high=_bound(shown.high),
             open_low=shown.open_low,
+            choices=shown.choices,
             title=shown.title,
         )
 

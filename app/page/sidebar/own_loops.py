@@ -13,7 +13,7 @@ from solverscope.app import ui, views
 from solverscope.app.loops.client import PAGE_TIMEOUT
 from solverscope.app.loops.run import MAX_RATE, IterateChannel, RemoteLoop
 from solverscope.app.loops.server import Endpoint, LoopConnection
-from solverscope.app.page.protocols import LoopPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.page.sidebar.optimum import Optimum
 from solverscope.app.runs import problem_cache
 from solverscope.app.runs.live import STYLE_PERIOD, LiveRun
@@ -42,7 +42,7 @@ class OwnLoops(Component):
     _esm = ui.page_script("copy.js", "own_loops.js")
     _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "fields.css")]
 
-    def __init__(self, page: LoopPage, optimum: Optimum) -> None:
+    def __init__(self, page: PanelPage, optimum: Optimum) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), at=page.rights.at)
         self._page, self._session, self._optimum = page, page.session, optimum
         self._endpoint: Endpoint | None = None

@@ -9,12 +9,11 @@ from typing import Any
 from solverscope import solvers
 from solverscope.app import ui, views
 from solverscope.app.help import tip
-from solverscope.app.page.protocols import BranchingPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.live import LiveRun
 from solverscope.app.runs.pool import PoolFull
-from solverscope.app.settings.experiment import Experiment
-from solverscope.app.settings.recipe import Entrant, RunLimits
+from solverscope.app.settings.recipe import Entrant
 from solverscope.solvers import Problem, Trace
 from solverscope.solvers.runs.own_loop import OWN_LOOP
 from solverscope.solvers.traces.segments import segment_at
@@ -30,7 +29,7 @@ class Branches:
     Solvers of the list have the hyper-parameters set there. A branch has the limits that are set on the page.
     """
 
-    def __init__(self, page: BranchingPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
 
     def offer(self) -> dict[str, Any]:
@@ -60,13 +59,18 @@ class Branches:
             old = run.experiment if run is not None else None
             if chosen is None and old is not None:  # a solver made to go further is another one
                 limits = replace(limits, tol=old.limits.tol)
+            going_on = None
+            if old is not None:  # at its λ there, with these limits and changes
+                problem_there = old.problem if here.lam is None else replace(old.problem, lam=here.lam)
+                entrants = old.entrants if chosen is None else (chosen,)
+                going_on = replace(old, problem=problem_there, limits=limits, entrants=entrants)
             make = partial(
                 LiveRun,
                 make_problem=lambda worker: problem,
                 solver=origin.solver if chosen is None else chosen.make(),
                 label=self._label(trace.info.label if chosen is None else chosen.label, iteration),
                 style=self._page.solvers.new_style({run.style for run in self._session.runs}),
-                experiment=old and _going_on(old, limits, here.lam, chosen),
+                experiment=going_on,
                 stopping=lambda problem: limits.stopping(here.f_star if problem.key == here.key else None),
                 probes=views.probes(problem),
                 origin=origin,
@@ -128,10 +132,3 @@ class Branches:
 def _name(setting: Entrant) -> str:
     """Return the name of a solver of the list in the menu: its label, and its changed settings."""
     return ", ".join([setting.label, *(f"{name}={value}" for name, value in setting.params.items())])
-
-
-def _going_on(old: Experiment, limits: RunLimits, lam: float | None, chosen: Entrant | None) -> Experiment:
-    """Return the experiment of a branch: the old one at its λ, with these limits and changes."""
-    problem = old.problem if lam is None else replace(old.problem, lam=lam)
-    entrants = old.entrants if chosen is None else (chosen,)
-    return replace(old, problem=problem, limits=limits, entrants=entrants)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from solverscope.app import views
-from solverscope.app.page.protocols import PathPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.runs import problem_cache
 from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.live import LiveRun
@@ -46,7 +46,7 @@ class WhyPanel:
     """The findings on the run under the cursor, with a button for each experiment. A watcher of the
     session."""
 
-    def __init__(self, page: PathPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
         self._started: list[StartedExperiment] = []
         self.view = WhySlow((), page.session.cursor)

@@ -26,12 +26,8 @@ class TableColumn(NamedTuple):
 
 #: Measures of predictions on the test part, each for a kind of targets; a table shows those that are known.
 TABLE_MEASURES = (
-    "test_metric",
-    "test_ranking_loss",
-    "test_micro_f1",
-    "test_mse",
-    "test_mae",
-    "test_deviance",
+    *("test_metric", "test_ranking_loss", "test_micro_f1"),  # of classes and labels
+    *("test_mse", "test_mae", "test_deviance"),  # of targets
 )
 
 #: The columns of a table by their names, in order.

@@ -311,7 +311,7 @@ REPEAT = Setting(
 )
 
 #: All settings declared above, in the order of a command line and of the parameters of an address.
-SETTINGS: tuple[Setting[Any], ...] = tuple(one for one in tuple(vars().values()) if isinstance(one, Setting))
+SETTINGS: tuple[Setting, ...] = tuple(one for one in tuple(vars().values()) if isinstance(one, Setting))
 #: The order in which the help of a command lists settings; those that are not named here come last.
 IN_HELP = (
     *(LOSS, PENALTY, LAM, LAM_RATIO, LAM_CHANGES, F_STAR, BREAKS, ORIGIN, AVERAGE, INTERCEPT),
@@ -326,13 +326,13 @@ IN_RUN_FORM = tuple(
 )
 
 
-def in_help(command: str) -> list[Setting[Any]]:
+def in_help(command: str) -> list[Setting]:
     """Return the settings of a command, in the order of its help."""
     taken = [one for one in SETTINGS if command in one.commands]
     return sorted(taken, key=lambda one: IN_HELP.index(one) if one in IN_HELP else len(IN_HELP))
 
 
-def of_part(part: str) -> list[Setting[Any]]:
+def of_part(part: str) -> list[Setting]:
     """Return the settings of a part of an experiment."""
     return [one for one in SETTINGS if one.part == part]
 

@@ -289,10 +289,6 @@ def _read_penalty(base: Experiment, text: str) -> Experiment:
     )
 
 
-def _read_penalty_factors(base: Experiment, text: str) -> Experiment:
-    return PENALTY_FACTORS.put(base, PENALTY_FACTORS.parse(text))
-
-
 def _read_solvers(base: Experiment, text: str) -> Experiment:
     chosen = Entrant.parse_all(filter(None, text.split(";")))
     for solver in chosen:
@@ -301,10 +297,6 @@ def _read_solvers(base: Experiment, text: str) -> Experiment:
     if not 0 < len(chosen) <= MOST_SOLVERS:
         raise ValueError(f"name one to {MOST_SOLVERS} solvers")
     return replace(base, entrants=chosen)
-
-
-def _write_data(id: str) -> str:
-    return id if id in datasets.DATASETS else named(id)
 
 
 def _write_penalty(experiment: Experiment) -> str:
@@ -318,11 +310,11 @@ _PARAM_READERS: dict[str, Callable[[Experiment, str], Experiment]] = {
     OPTIONS.in_address: _read_options,
     LOSS.in_address: _read_loss,
     PENALTY.in_address: _read_penalty,
-    PENALTY_FACTORS.in_address: _read_penalty_factors,
+    PENALTY_FACTORS.in_address: lambda base, text: PENALTY_FACTORS.put(base, PENALTY_FACTORS.parse(text)),
     ENTRANTS.in_address: _read_solvers,
 }
 _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
-    DATA.in_address: lambda one: _write_data(one.problem.data),
+    DATA.in_address: lambda one: named(one.problem.data),
     OPTIONS.in_address: lambda one: _pairs(one.problem.options),
     LOSS.in_address: lambda one: one.problem.loss or "",
     PENALTY.in_address: _write_penalty,
@@ -331,14 +323,14 @@ _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
 }
 
 
-def _with_parameter(setting: Setting[Any], base: Experiment, text: str) -> Experiment:
+def _with_parameter(setting: Setting, base: Experiment, text: str) -> Experiment:
     """Return ``base`` with the setting of a URL parameter; raise ValueError, one sentence, if it is wrong."""
     if setting.in_address in _PARAM_READERS:
         return _PARAM_READERS[setting.in_address](base, text)
     return setting.put(base, setting.parse_address(text))
 
 
-def _parameter(setting: Setting[Any], experiment: Experiment) -> str:
+def _parameter(setting: Setting, experiment: Experiment) -> str:
     """Return the URL parameter of a setting."""
     if setting.in_address in _PARAM_WRITERS:
         return _PARAM_WRITERS[setting.in_address](experiment)

@@ -4,7 +4,6 @@ programs."""
 from __future__ import annotations
 
 from functools import partial
-from itertools import count
 from typing import Any, ClassVar
 
 import param
@@ -121,20 +120,18 @@ class OwnLoops(Component):
             connection.say(size=made.size, problem=made.describe())
             return made
 
-        runs = self._session.runs
-        labels, styles = {run.label for run in runs}, {run.style for run in runs}
+        styles = {run.style for run in self._session.runs}
         looks = {style % STYLE_PERIOD for style in (*styles, *self._page.solvers.run_styles)}
         free = [
             style
             for style in range(FIRST_LOOP_STYLE, FIRST_LOOP_STYLE + 10 * STYLE_PERIOD)
             if style not in styles
         ]
-        names = (connection.label if k == 1 else f"{connection.label} ({k})" for k in count(1))
         return LiveRun(
             share,
             make_problem,
             RemoteLoop.of(channel),
-            label=next(name for name in names if name not in labels),
+            label=self._session.free_label(connection.label),
             style=next((style for style in free if style % STYLE_PERIOD not in looks), free[0]),
             stopping=lambda problem: Stopping(f_star=self._optimum.of(problem, story.optimum(setting))),
             probes=views.probes(base),

@@ -35,10 +35,6 @@ ONLY_HERE = '<p class="note">Files of your own can be dropped by visitors of thi
 SLIDER_PLACES, SLIDER_DECADES = 81, 4
 
 
-#: Where pinned runs are.
-PINNED_KEPT = "What was pinned stays in the tab Runs."
-
-
 class ProblemPanel:
     """Widgets for a :class:`Recipe`; ``on_change()`` is called when the user changes it. ``live``
     says whether λ is to act on runs that are under way.
@@ -167,7 +163,8 @@ class ProblemPanel:
             session.clear()
             if pinned:
                 session.notify(
-                    f"No longer shown, as the problem is another one: {', '.join(pinned)}. {PINNED_KEPT}"
+                    f"No longer shown, as the problem is another one: {', '.join(pinned)}."
+                    " What was pinned stays in the tab Runs."
                 )
             self._set(setting)
             self._on_change()

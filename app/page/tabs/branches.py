@@ -10,7 +10,6 @@ from solverscope import solvers
 from solverscope.app import ui, views
 from solverscope.app.help import tip
 from solverscope.app.page.protocols import PanelPage
-from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.live import LiveRun
 from solverscope.app.runs.pool import PoolFull
 from solverscope.app.settings.recipe import Entrant
@@ -55,7 +54,8 @@ class Branches:
             return
         try:
             origin = solvers.origin_of(trace, iteration)
-            run, here, limits = self._run(trace), segment_at(trace, iteration), self._page.setting.limits
+            run, here = self._session.run_of(trace), segment_at(trace, iteration)
+            limits, label = self._page.setting.limits, trace.info.label if chosen is None else chosen.label
             old = run.experiment if run is not None else None
             if chosen is None and old is not None:  # a solver made to go further is another one
                 limits = replace(limits, tol=old.limits.tol)
@@ -68,7 +68,7 @@ class Branches:
                 LiveRun,
                 make_problem=lambda worker: problem,
                 solver=origin.solver if chosen is None else chosen.make(),
-                label=self._label(trace.info.label if chosen is None else chosen.label, iteration),
+                label=self._session.free_label(f"{label} from {iteration}"),
                 style=self._page.solvers.new_style({run.style for run in self._session.runs}),
                 experiment=going_on,
                 stopping=lambda problem: limits.stopping(here.f_star if problem.key == here.key else None),
@@ -90,13 +90,10 @@ class Branches:
         row = cursor.row(rows)
         return None if row is None else int(rows["iteration"][row])
 
-    def _run(self, trace: Trace) -> DisplayedRun | None:
-        return next((run for run in self._session.runs if run.trace is trace), None)
-
     def _problem(self, trace: Trace, iteration: int) -> Problem | None:
         """Return the problem of a run at an iterate, if it is in memory: the run's own, or the page's if that
         differs only in λ."""
-        here, run = segment_at(trace, iteration), self._run(trace)
+        here, run = segment_at(trace, iteration), self._session.run_of(trace)
         own = run.problem if run is not None else None
         problem = own or self._page.problem.problem
         if problem is None or trace.info.solver == OWN_LOOP:  # which nobody here can replay
@@ -106,7 +103,8 @@ class Branches:
         return problem if own is not None or problem.key == here.key else None
 
     def _others(self, trace: Trace) -> list[Entrant]:
-        about = trace.info.problem
+        about, run = trace.info.problem, self._session.run_of(trace)
+        solver = run.solver if isinstance(run, LiveRun) else None
         how = {
             "uniform": not about.get("intercept") and not about.get("penalty_factors"),
             "weighted": bool(about.get("weighted")),
@@ -116,17 +114,8 @@ class Branches:
             for setting in self._page.solvers.settings
             if setting.penalty in ("", about["penalty"])
             and solvers.why_not_solver(setting.id, about["loss"], about["penalty"], **how) is None
-            and not self._is_same(setting, trace)
+            and not (solver is not None and setting.id == solver.id and setting.make() == solver)
         ]
-
-    def _is_same(self, setting: Entrant, trace: Trace) -> bool:
-        run = self._run(trace)
-        return isinstance(run, LiveRun) and setting.id == run.solver.id and setting.make() == run.solver
-
-    def _label(self, label: str, iteration: int) -> str:
-        taken = {run.label for run in self._session.runs}
-        names = (f"{label} from {iteration}{suffix}" for suffix in ("", *(f" ({k})" for k in range(2, 1000))))
-        return next(name for name in names if name not in taken)
 
 
 def _name(setting: Entrant) -> str:

@@ -67,10 +67,7 @@ class RunsPanel:
         self.curves: BenchoptCurves | None = None
         if page.rights.own:
             size = {"chunk": UPLOAD_CHUNK_BYTES, "size": results.MAX_RESULTS_BYTES}
-            said = {
-                "label": "Open results of benchopt",
-                "tip": "own_data.benchopt",
-            }
+            said = {"label": "Open results of benchopt", "tip": "own_data.benchopt"}
             self.file = BenchoptFile(page.session, self._open, limits=size, **said)
             page.session.others.append(self.file.close)
             self.view.put_above(self.file)

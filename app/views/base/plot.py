@@ -204,11 +204,7 @@ class RunPlot(View):
         curves = self.curves.match(self.traces, labels)
         axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
         self._medians.show(
-            self.traces,
-            repeated,
-            lambda trace: self._columns(trace, trace.since(None)[0]),
-            self._shown,
-            **axes,
+            self.traces, repeated, lambda one: self._columns(one, one.since(None)[0]), self._shown, **axes
         )
         lines = self.curves.renderers + self._medians.renderers
         if lines != self._lines:

@@ -76,7 +76,7 @@ def loaded() -> list[str]:
 
 
 def _modules() -> list[Any]:
-    return [module for name, module in list(sys.modules.items()) if name.startswith(MODULE_PREFIX)]
+    return [module for name, module in sys.modules.copy().items() if name.startswith(MODULE_PREFIX)]
 
 
 def has_any() -> bool:

@@ -1,7 +1,5 @@
 """Kinds of labels."""
 
-from __future__ import annotations
-
 DEFAULT_LOSSES = {
     "binary": "logistic",
     "multiclass": "multiclass-logistic",

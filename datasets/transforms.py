@@ -360,7 +360,7 @@ def scaled_targets(labels: list[Any], kind: str, how: str) -> list[Any]:
 def _unit_rows(X: Any) -> Any:
     # a power of two that brings the largest entry of a row near 1 changes no digit, and its square is exact
     if scipy.sparse.issparse(X):
-        X, rows = X.astype(np.float64), _row_numbers(X)
+        X, rows = X.astype(np.float64), np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         largest = np.zeros(X.shape[0])
         np.maximum.at(largest, rows, np.abs(X.data))
         entries = np.ldexp(X.data, -np.frexp(largest)[1][rows])
@@ -370,10 +370,6 @@ def _unit_rows(X: Any) -> Any:
     X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return X / np.where(norms > 0, norms, 1)
-
-
-def _row_numbers(X: Any) -> np.ndarray:
-    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
 
 
 def _minmax(matrices: list[Any]) -> list[Any]:

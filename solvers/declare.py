@@ -168,7 +168,7 @@ class Parameter:
         if self.form is not None:
             return self.form.range
         if self.choices is not None:
-            return "one of " + ", ".join(_text(c) for c in self.choices)
+            return "one of " + ", ".join(text_of(c) for c in self.choices)
         if self.kind is bool:
             return "one of true, false"
         noun = "a whole number" if self.kind is int else "a number"
@@ -188,7 +188,7 @@ class Parameter:
         if self.form is not None:
             return self.form.parse(value)
         if self.choices is not None:
-            return {_text(choice): choice for choice in self.choices}[_text(value)]
+            return {text_of(choice): choice for choice in self.choices}[text_of(value)]
         if value in self.words:
             return value
         if self.kind is bool:
@@ -226,7 +226,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     if isinstance(value, str):
         return str.__str__(value)  # also of a member of an enumeration of texts
     return str(value).lower() if isinstance(value, bool) else str(value)

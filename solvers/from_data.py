@@ -364,14 +364,11 @@ def _usual_lam(problem: Problem, data: Any, lam_ratio: float | None, relative: b
     lam_max = problem.lam_max if relative else None
     if lam_max is None:
         if lam_ratio is not None:
-            raise ValueError(f"{_without_lam_max(problem)} has no λ_max: give lam instead of lam_ratio")
+            smooth, loss = f"penalty {penalty.id}", f"loss {problem.loss.id} has no gradient and so"
+            raise ValueError(
+                f"{smooth if problem.smooth else loss} has no λ_max: give lam instead of lam_ratio"
+            )
         return DEFAULT_RIDGE * (1.0 if problem.average else n)
     if lam_max <= problem.noise:
         raise ValueError("λ_max is 0, since w = 0 is optimal at any λ on these data: give lam")
     return (lam_ratio or DEFAULT_RATIO) * lam_max
-
-
-def _without_lam_max(problem: Problem) -> str:
-    if problem.smooth:
-        return f"penalty {problem.penalty.id}"
-    return f"loss {problem.loss.id} has no gradient and so"

@@ -59,82 +59,27 @@ from .rivals.wapiti import Wapiti
 from .working_sets.rule import Rule
 from .working_sets.rules import RULES
 
-SOLVERS: dict[str, type[Solver]] = {
-    s.id: s
-    for s in (
-        ProxQN,
-        ProxGD,
-        OWLQN,
-        OWLQNStar,
-        SGDL1,
-        FTRL,
-        CRFBlockCoordinateDescent,
-        NewtonCD,
-        SemismoothNewton,
-        FISTALS,
-        FISTACST,
-        SpaRSA,
-        BCDLS,
-        BCDCST,
-        AndersonBCD,
-        FOBOS,
-        DualCD,
-        BMRM,
-        LsBMRM,
-        OCAS,
-        LevelBundle,
-        GradientDescent,
-        SubGD,
-        BFGS,
-        LBFGS,
-        SubBFGS,
-        SubLBFGS,
-        ClusteredBFGS,
-        ClusteredLBFGS,
-        FIS,
-        SciPyLBFGSB,
-        SciPyNewtonCG,
-        SciPyTrustConstr,
-        ScikitSAGA,
-        ScikitLBFGS,
-        ScikitNewtonCholesky,
-        ScikitLinearSVC,
-        ScikitSGD,
-        ScikitElasticNet,
-        ScikitMultiTaskLasso,
-        ScikitQuantile,
-        LiblinearSolver,
-        Skglm,
-        SkglmMultiTaskLasso,
-        Celer,
-        CelerMultiTaskLasso,
-        CRFsuite,
-        Wapiti,
-    )
-}
-LOSSES: dict[str, type[Loss]] = {
-    c.id: c
-    for c in (
-        Logistic,
-        MulticlassLogistic,
-        MulticlassSquaredHinge,
-        MultitaskSquaredHinge,
-        MultilabelSquaredHinge,
-        BinaryHinge,
-        SmoothedBinaryHinge,
-        MulticlassHinge,
-        MultilabelHinge,
-        ChainCRF,
-        TreeSoftmax,
-        Squared,
-        MultitaskSquared,
-        Huber,
-        Poisson,
-        Quantile,
-        EpsilonInsensitive,
-        Toy,
-    )
-}
+#: A row for each family, in the order of menus and lists.
+_SOLVERS = (
+    (ProxQN, ProxGD, OWLQN, OWLQNStar),
+    (SGDL1, FTRL, CRFBlockCoordinateDescent, NewtonCD, SemismoothNewton),
+    (FISTALS, FISTACST, SpaRSA, BCDLS, BCDCST, AndersonBCD, FOBOS, DualCD),
+    (BMRM, LsBMRM, OCAS, LevelBundle),
+    (GradientDescent, SubGD, BFGS, LBFGS, SubBFGS, SubLBFGS, ClusteredBFGS, ClusteredLBFGS, FIS),
+    (SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr),
+    (ScikitSAGA, ScikitLBFGS, ScikitNewtonCholesky, ScikitLinearSVC, ScikitSGD),
+    (ScikitElasticNet, ScikitMultiTaskLasso, ScikitQuantile),
+    (LiblinearSolver, Skglm, SkglmMultiTaskLasso, Celer, CelerMultiTaskLasso, CRFsuite, Wapiti),
+)
+_LOSSES = (
+    (Logistic, MulticlassLogistic),
+    (MulticlassSquaredHinge, MultitaskSquaredHinge, MultilabelSquaredHinge),
+    (BinaryHinge, SmoothedBinaryHinge, MulticlassHinge, MultilabelHinge),
+    (ChainCRF, TreeSoftmax),
+    (Squared, MultitaskSquared, Huber, Poisson, Quantile, EpsilonInsensitive, Toy),
+)
+SOLVERS: dict[str, type[Solver]] = {s.id: s for family in _SOLVERS for s in family}
+LOSSES: dict[str, type[Loss]] = {c.id: c for family in _LOSSES for c in family}
 PENALTIES: dict[str, type[Penalty]] = {
     p.id: p for p in (NoPenalty, L2, L1, ElasticNet, L1L2, L1Linf, SparseGroup)
 }

@@ -23,24 +23,6 @@ BASES = {
     "Objective": ("ProblemObjective", "An objective"),
     "Solver": ("RegistrySolver", "A solver"),
 }
-README = """# {title}
-
-A benchmark for [benchopt](https://benchopt.github.io), written by `solverscope benchopt export`: solvers of
-Solverscope on problems of Solverscope. It needs both in one environment, and nothing else:
-
-```sh
-python -m pip install benchopt
-benchopt run {folder}
-benchopt test {folder} --skip-install
-```
-
-(`--skip-install`: what is needed is there, and no conda environment has to be made for it.)
-
-Each file names what it takes from Solverscope and the parameters that it begins with. Others follow a name in
-brackets: `benchopt run {folder} -s "{solver}[tol=1e-3]"` needs `tol` among the parameters of its file.
-Every iterate of a solver is a point; compiling is in the warm-up, and benchopt's seconds are wall seconds.
-Plug-ins are in `plugins`, if there are any, or named by `SOLVERSCOPE_PLUGINS`.
-"""
 #: The line of a file that loads the plug-ins next to it.
 LOAD_PLUGINS = f"{BASE_MODULE}.load_plugins(__file__)"
 
@@ -76,7 +58,8 @@ def _files(folder: Path, title: str, cells: Sequence[Experiment]) -> dict[str, s
     written = {f"datasets/{name}.py": _dataset(name, alike) for name, alike in data.items()}
     written |= {f"solvers/{name}.py": _solver(name, one) for name, (one, *_) in runners.items()}
     own = _plugins()
-    readme = README.format(title=title, folder=folder.name, solver=next(iter(runners)))
+    readme = Path(__file__).with_name("benchmark.md").read_text(encoding="utf-8")
+    readme = readme.format(title=title, folder=folder.name, solver=next(iter(runners)))
     written = {"objective.py": _objective(first, title, recipes), **written}
     if own:
         loads = f"import {BASE_MODULE}\n", f"import {BASE_MODULE}\n\n{LOAD_PLUGINS}\n"

@@ -187,6 +187,11 @@ def _rows(trace: Trace) -> list[dict[str, Any]]:
         "obj_description": "",
         **_prefixed("p_dataset_", data),
         **_prefixed("p_solver_", info.params),
+        "platform": platform.system(),
+        "platform-architecture": platform.machine(),
+        "platform-release": platform.release(),
+        "version-numpy": np.__version__,
+        "version-scipy": scipy.__version__,
     }
     found = []
     for record in trace.records():
@@ -204,18 +209,8 @@ def _rows(trace: Trace) -> list[dict[str, Any]]:
             point["objective_suboptimality"] = record["objective"] - here.f_star
         objective = loss_and_penalty | {"lam": here.lam}
         named = {"objective_name": _named("Solverscope", objective), **_prefixed("p_obj_", objective)}
-        found.append({**named, **about, **point, **_machine()})
+        found.append({**named, **about, **point})
     return found
-
-
-def _machine() -> dict[str, str]:
-    return {
-        "platform": platform.system(),
-        "platform-architecture": platform.machine(),
-        "platform-release": platform.release(),
-        "version-numpy": np.__version__,
-        "version-scipy": scipy.__version__,
-    }
 
 
 def _named(name: str, params: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ def argument(metavar: str, help: str | None = None, *, default: Any = ...) -> An
 
 
 def option_of(
-    setting: Setting[Any],
+    setting: Setting,
     help: str | None = None,
     *,
     metavar: str | None = None,
@@ -87,7 +87,7 @@ def takes_settings(name: str) -> Callable[[Callable[..., int]], Callable[..., in
     return add
 
 
-def _parameter(setting: Setting[Any]) -> inspect.Parameter:
+def _parameter(setting: Setting) -> inspect.Parameter:
     types = {True: list[str], False: bool | None if isinstance(setting.codec, SwitchCodec) else str | None}
     return inspect.Parameter(
         setting.name,

@@ -10,6 +10,7 @@ from typing import Any
 from solverscope import datasets, solvers
 from solverscope.ids import unknown_id
 from solverscope.solvers.compute.atomic_files import replacing
+from solverscope.solvers.traces.trace import plain
 
 from .. import ui
 from ..settings import wording
@@ -98,7 +99,9 @@ def execute(
 def _line(name: str, trace: solvers.Trace) -> dict[str, Any]:
     about = {"type": "race", "race": name, "label": trace.info.label, "status": trace.status}
     about["watched"] = solvers.SOLVERS[trace.info.solver].observation_mode or None
-    return about | {seconds_column(gap): seconds_to(trace, gap) for gap in SHORT_GAPS}
+    about |= {seconds_column(gap): seconds_to(trace, gap) for gap in SHORT_GAPS}
+    known = plain({**trace.last, **trace.result})
+    return {name: known.get(name) for name in PROGRAMS_TABLE} | about
 
 
 def _shown(line: Mapping[str, Any]) -> dict[str, Any]:

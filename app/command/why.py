@@ -38,7 +38,10 @@ def execute(run: str, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
         findings = solvers.why_slow(trace, problem)
         emit(_about(trace, len(findings)))
         for rank, finding in enumerate(findings, 1):
-            record = _record(finding, rank)
+            record = {"type": "finding", "rank": rank}
+            record |= {name: getattr(finding, name) for name in ("id", "text", "share", "reference")}
+            record["remedy"] = finding.remedy and finding.remedy.says
+            record |= dict.fromkeys(("command", "confirmed", "result", "first", "second"))
             try:
                 trial = trial_of(finding, trace, problem)
                 second = second_run(first, finding, trial)
@@ -85,16 +88,6 @@ def _about(trace: solvers.Trace, count: int) -> dict[str, Any]:
         "iterations": int(last["iteration"]),
         "cpu_seconds": float(last["cpu_seconds"]),
         "findings": count,
-    }
-
-
-def _record(finding: solvers.Finding, rank: int) -> dict[str, Any]:
-    return {
-        "type": "finding",
-        "rank": rank,
-        **{name: getattr(finding, name) for name in ("id", "text", "share", "reference")},
-        "remedy": finding.remedy and finding.remedy.says,
-        **dict.fromkeys(("command", "confirmed", "result", "first", "second")),
     }
 
 

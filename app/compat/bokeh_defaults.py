@@ -12,48 +12,12 @@ from bokeh.core.property.wrappers import PropertyValueContainer
 
 from solverscope.app.compat.change import Change
 
-DEFAULTS_REPORT = """\
-# A default of a property is found, copied, checked and wrapped anew at each look
-
-## What is wrong
-
-`PropertyDescriptor._get_default` calls `Property.themed_default` for each look at a property that has not
-been set. That collects `__overridden_defaults__` of all base classes, copies the default, calls
-`prepare_value` and wraps the result, also where the default is a number or an empty list.
-`HasProps.__init__`, `references()` and `to_json()` go through all properties, so that a document of 300
-models makes 25,000 such looks before it is sent.
-
-The defaults that are not unstable are the same for all models of a class that have no theme: one dictionary a
-class, filled at the first look, is enough. #13174 did this for the unstable ones.
-
-## Smallest example
-
-```python
-import time
-
-from bokeh.plotting import figure
-
-plots = [figure() for _ in range(20)]
-began = time.process_time()
-for plot in plots:
-    for model in plot.references():
-        model.properties_with_values()
-print(time.process_time() - began)
-```
-
-About half of that time is spent in `Property.themed_default`.
-
-## Versions
-
-bokeh 3.9.2 (Python 3.11) and bokeh 3.10.2 (Python 3.13), Linux.
-"""
 CHANGE = Change(
     name=__name__,
     package="bokeh",
     upstream="Each look at a property that has not been set collects the defaults of all base classes, "
     "copies this one, checks it and wraps it, also where it is a number or an empty list "
     "(as in https://github.com/bokeh/bokeh/pull/13174).",
-    report=DEFAULTS_REPORT,
     without="The server needs 0.71 to 0.76 CPU seconds in place of 0.57 to make the document of a page.",
     knows=(
         "bokeh.core.property.descriptors:PropertyDescriptor._get_default",

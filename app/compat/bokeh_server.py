@@ -15,44 +15,12 @@ ARGUMENTS = (
     "sign_sessions, secret_key, session_token_expiration, absolute_url, "
     "include_headers, exclude_headers, include_cookies, exclude_cookies"
 )
-TORNADO_REPORT = """\
-# [FEATURE] Let an application reach the Tornado application that serves it
-
-## What is wrong
-
-An application that is started by `bokeh serve app` or `panel serve app` cannot reach the `BokehTornado`
-that serves it. It therefore can set no response headers, add no routes, and refuse no requests; and it
-cannot choose `sign_sessions`, `secret_key`, `session_token_expiration` and `include_headers`, since these
-are arguments of a server that the command makes. The hook `on_server_loaded(server_context)` runs when all
-that is settled, and its `ServerContext` holds sessions alone.
-
-A hook that is called with the `BokehTornado` before it answers anything, or that returns arguments of it,
-would do.
-
-## Smallest example
-
-`app/app_hooks.py`, beside an empty `app/main.py`:
-
-```python
-def on_server_loaded(server_context):
-    print([name for name in dir(server_context) if not name.startswith("_")])
-    # ['application_context', 'sessions']
-    # wanted, such as: server_context.tornado.add_transform(MyHeaders)
-```
-
-`bokeh serve app` shows that nothing leads from there to the server.
-
-## Versions
-
-bokeh 3.9.2 and 3.10.2, tornado 6.6.1, Python 3.11 and 3.13, Linux.
-"""
 CHANGE = Change(
     name=__name__,
     package="bokeh",
     upstream="An application cannot reach the server that serves it, nor the Tornado application in it: "
     "headers, routes and the life of tokens are arguments of a server that `panel serve` makes (no "
     "issue found).",
-    report=TORNADO_REPORT,
     without="Strangers are refused by the page alone, a page that was cut off for long is reloaded, and a "
     "browser that reads nothing costs 9 MiB in four minutes.",
     knows=(

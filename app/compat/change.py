@@ -50,8 +50,6 @@ class Change:
     digests: tuple[str, ...]
     #: The version that mends it upstream: from it on the change is not made, and the log is silent.
     until: str = ""
-    #: A report for the library's issue tracker, in Markdown: what is wrong, a smallest example, and versions.
-    report: str = ""
     #: What makes the change in the browser; nothing if it is made in Python.
     script: str = ""
 

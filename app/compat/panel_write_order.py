@@ -13,54 +13,6 @@ from panel.io import document as panel_document
 
 from solverscope.app.compat.change import Change, in_place_of
 
-WRITE_ORDER_REPORT = """\
-# What Panel sends overtakes messages that bring the models it names
-
-## What is wrong
-
-Under the lock of a document, Bokeh puts its messages on `session._pending_writes` and sends them when the
-lock is given back. `panel.io.document.write_events` sends what `hold` or `unlocked` has held back at once.
-A message of Panel then overtakes one of Bokeh that was prepared before it. If the one that was overtaken
-brings a new model, the browser reports
-
-    Error: reference p1234 is not known
-
-and takes no changes any more until the page is reloaded. #6603 is one such report; #6667 leaves this way
-open.
-
-Panel 1.10 with Bokeh 3.10 mends the case of a callback in a worker thread, in which Bokeh sends both. A
-callback that is a coroutine, such as the one for a click, runs in the thread of the loop. There a message of
-Panel still overtakes the events that wait on `session._pending_writes`; if it changes a model that one of
-them brings, the browser does not have that model yet.
-
-## Smallest example
-
-```python
-import panel as pn
-from bokeh.models import ColumnDataSource, Div
-from bokeh.plotting import figure
-
-plot = figure(height=200)
-pane, text = pn.pane.Bokeh(plot), pn.pane.Str("")
-
-
-async def change():
-    source = ColumnDataSource({"x": [0, 1], "y": [0, 1]})
-    plot.line("x", "y", source=source)  # prepared by Bokeh, with the new models
-    text.object = "changed"  # sent by Panel, before it
-
-
-pn.state.curdoc.add_periodic_callback(change, 200)
-pn.Column(pane, text).servable()
-```
-
-`panel serve example.py`. The frames that the browser receives (developer tools, Network, WS) have each text
-before the line that was drawn before it.
-
-## Versions
-
-panel 1.9.4 with bokeh 3.9.2 (Python 3.11), and panel 1.10.0 with bokeh 3.10.2 (Python 3.13), Linux.
-"""
 CHANGE = Change(
     name=__name__,
     package="panel",
@@ -69,7 +21,6 @@ CHANGE = Change(
     "names (https://github.com/holoviz/panel/issues/6603, whose mend "
     "https://github.com/holoviz/panel/pull/6667 leaves this way open; "
     "https://github.com/holoviz/panel/pull/7115 was not merged).",
-    report=WRITE_ORDER_REPORT,
     without="On a busy server a page may report 'reference is not known' and then stand still until it is "
     "reloaded.",
     knows=(

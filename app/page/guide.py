@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solverscope.app.page.protocols import GuidedPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.stories import LAST_ITERATE, StoryStep
@@ -17,7 +17,7 @@ class Guide:
     """The guide through the steps of the page's story, forwards and back; a watcher of the session. It never
     blocks: a visitor may do anything at any time, and a step that has become impossible reports that."""
 
-    def __init__(self, page: GuidedPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page = page
         self.at: int | None = None
         self.note = ""

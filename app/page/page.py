@@ -289,7 +289,7 @@ class Page:
                 chosen = one.put(chosen, self._of_run_form(one))
         return chosen
 
-    def _of_run_form(self, one: Setting[Any]) -> Any:
+    def _of_run_form(self, one: Setting) -> Any:
         """Return the value of a setting in the form of the runs."""
         return self.limits.values.get(one.name, one.field.default)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from solverscope.app import ui
-from solverscope.app.page.protocols import AskingPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.settings.recipe import make_run
 from solverscope.app.stories.question import StoryAnswer, StoryQuestion
 from solverscope.solvers import FIELDS, LINE, Trace
@@ -33,7 +33,7 @@ class Prediction:
     an answer. Answers of followers are counted, one for each browser tab, without names.
     """
 
-    def __init__(self, page: AskingPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page = page
         self.reset()
 

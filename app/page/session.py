@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
@@ -170,6 +171,15 @@ class Session:
         if not racing:
             return "idle"
         return "paused" if all(run.worker.paused for run in racing) else "running"
+
+    def run_of(self, trace: Trace) -> DisplayedRun | None:
+        """Return the run with a trace; return None if it is not here."""
+        return next((run for run in self.runs if run.trace is trace), None)
+
+    def free_label(self, label: str) -> str:
+        """Return a label, with a number if a run has it already."""
+        taken = {run.label for run in self.runs}
+        return next(name for k in count(1) if (name := f"{label} ({k})" if k > 1 else label) not in taken)
 
     def stands(self, run: DisplayedRun) -> str:
         """Return the state of a run at the start of the newest tick, or its present state if it came

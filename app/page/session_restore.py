@@ -12,7 +12,7 @@ import panel as pn
 import param
 
 from solverscope.app import ui
-from solverscope.app.page.protocols import ReturningPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.runs.archive import Archive, ArchivedRun
 from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.history import HistoryUnavailable
@@ -44,7 +44,7 @@ class SessionRestore(Component):
 
     _esm = ui.asset("session_restore.js")
 
-    def __init__(self, page: ReturningPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         super().__init__(key=secrets.token_urlsafe(24))
         self.page = page
         self._asked: Future[list[tuple[ArchivedRun, Trace]]] | None = None
@@ -85,7 +85,11 @@ class SessionRestore(Component):
         if isinstance(before, SessionRestore) and before.page is not self.page:
             self.page.adopt(before.page)
         elif isinstance(runs, list) and (
-            names := [tuple(name) for name in runs[:MAX_RESTORED] if _is_name(name)]
+            names := [
+                tuple(name)
+                for name in runs[:MAX_RESTORED]
+                if isinstance(name, list) and [*map(type, name)] == [int, str, str]
+            ]
         ):
             self._asked = self.page.session.history.ask(_read(names))
 
@@ -106,10 +110,6 @@ def _name(run: DisplayedRun) -> RunName | None:
     if not isinstance(run.id, int) or run.trace is None:
         return None
     return run.id, run.label, str(run.trace.info.problem.get("key"))
-
-
-def _is_name(said: object) -> bool:
-    return isinstance(said, list) and [*map(type, said)] == [int, str, str]
 
 
 def _read(names: list[RunName]) -> Callable[[Archive], list[tuple[ArchivedRun, Trace]]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,14 +43,6 @@ class Verdict:
 
 #: What one problem, or one data set, says of a claim: whether it holds (None: that is open), and its numbers.
 Finding = tuple[bool | str | None, str]
-
-
-class Test(Protocol):
-    """A test of the vocabulary, such as :class:`Less`."""
-
-    def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
-        """Yield the finding on each problem that has the runs."""
-        ...
 
 
 def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str, Case, ExhibitRun, Trace]]:
@@ -267,7 +259,7 @@ class Claim:
     """
 
     text: str
-    test: Test | None = None
+    test: Any = None  # one of TESTS
     share: float = 1.0
     data: tuple[str, ...] = ()
     lam: tuple[float, ...] = ()

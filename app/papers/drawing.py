@@ -110,14 +110,10 @@ def page(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
     """Return a standalone HTML file with all results."""
     sections = [section for outcome in outcomes for section in exhibit_sections(outcome)]
     if len(outcomes) > 1:
-        sections = [Section(paper.title), *sections, Section("Not run", _not_run(paper))]
+        said = [f"{one.name}, {one.title}: {one.why_not}" for one in paper.exhibits.values() if one.why_not]
+        not_run = "".join(f"<p>{html.escape(one)}</p>" for one in [*said, *paper.missing])
+        sections = [Section(paper.title), *sections, Section("Not run", not_run)]
     return report(title_of(paper, outcomes), sections)
-
-
-def _not_run(paper: Paper) -> str:
-    """Return the exhibits without runs, and the reasons."""
-    said = [f"{one.name}, {one.title}: {one.why_not}" for one in paper.exhibits.values() if one.why_not]
-    return "".join(f"<p>{html.escape(one)}</p>" for one in [*said, *paper.missing])
 
 
 def title_of(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:

@@ -14,14 +14,7 @@ from typing import Any
 import numpy as np
 
 from solverscope.app.files.process_lock import ProcessIdentity, current_process
-from solverscope.app.runs.packing import (
-    pack_observations,
-    pack_rows,
-    pack_weights,
-    unpack_observations,
-    unpack_rows,
-    unpack_weights,
-)
+from solverscope.app.runs import packing
 from solverscope.datasets.store import home
 from solverscope.solvers import Trace
 from solverscope.solvers.compute.atomic_files import why_not_written
@@ -193,7 +186,7 @@ class Archive:
 
     def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:
         """Write rows of a trace from index ``first`` on, replacing existing ones."""
-        block = pack_rows(rows)
+        block = packing.pack_rows(rows)
         (gone,) = self.db.execute(
             "SELECT coalesce(sum(length(rows)), 0) FROM blocks WHERE run = ? AND first >= ?", (id, first)
         ).fetchone()
@@ -213,10 +206,10 @@ class Archive:
         if len(rows["iteration"]):
             self.add(id, rows, 0)
         self.note(id, trace)
-        weights = None if trace.w is None else pack_weights(trace.w)
+        weights = None if trace.w is None else packing.pack_weights(trace.w)
         if weights is not None and len(weights) > MAX_WEIGHT_BYTES:
             weights = None
-        observations = pack_observations(trace.probes)
+        observations = packing.pack_observations(trace.probes)
         self._set([id], alive=0, state=state or trace.status, message=trace.message)
         result, metrics = json.dumps(plain(trace.result)), json.dumps(trace.test_metric)
         self._set([id], result=result, metrics=metrics, weights=weights, observations=observations)
@@ -311,12 +304,12 @@ class Archive:
             "SELECT weights, metrics, observations FROM runs WHERE id = ?", (id,)
         ).fetchone()
         info = {"label": kept.label, "solver": kept.solver, **kept.about}
-        trace = Trace.from_columns(unpack_rows([block for (block,) in blocks]), info)
-        trace.w = None if weights is None else unpack_weights(weights)
+        trace = Trace.from_columns(packing.unpack_rows([block for (block,) in blocks]), info)
+        trace.w = None if weights is None else packing.unpack_weights(weights)
         trace.result = dict(kept.result)
         trace.test_metric = [tuple(measured) for measured in json.loads(metrics)]
         if observations is not None:
-            trace.probes = unpack_observations(observations)
+            trace.probes = packing.unpack_observations(observations)
         trace.finish(kept.state, kept.message)
         return trace
 

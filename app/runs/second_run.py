@@ -38,11 +38,7 @@ def second_run(first: Experiment, finding: solvers.Finding, trial: TrialLimits) 
     recipe = replace(first.problem, options=options, **changed)
     solver = remedy.solver or first.entrant.make()
     says = remedy.says if solver.id != first.entrant.id else f"{first.entrant.label} {remedy.says}"
-    entrant = replace(Entrant.of(_label(says), solver), penalty=first.entrant.penalty)
+    label = " ".join(says.replace("=", " ").replace(",", " ").split())  # which can be parsed
+    entrant = replace(Entrant.of(label, solver), penalty=first.entrant.penalty)
     limits = RunLimits(stopping.tol, max_seconds=stopping.max_seconds, breaks=stopping.breaks)
     return replace(first, problem=recipe, entrants=(entrant,), limits=limits)
-
-
-def _label(says: str) -> str:
-    """Return a label that can be parsed."""
-    return "".join(" " if letter in "=," else letter for letter in says).replace("  ", " ")

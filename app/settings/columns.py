@@ -2,7 +2,7 @@
 
 A table takes the value of a column from a record, by the column's name. Records of iterates have all of
 :data:`solverscope.solvers.FIELDS`; those of results have what :func:`.final_check.last_numbers` and the run
-add, and those of ``solverscope race`` what ``command/race.py`` does. A column that no record has is left out.
+add, and the races of the page and of ``solverscope race`` both. A column that no record has is left out.
 Nothing here imports the solvers or Panel before a value is written: the command line reads this when it
 starts.
 """
@@ -26,12 +26,8 @@ class TableColumn(NamedTuple):
 
 #: Measures of predictions on the test part, each for a kind of targets; a table shows those that are known.
 TABLE_MEASURES = (
-    "test_metric",
-    "test_ranking_loss",
-    "test_micro_f1",
-    "test_mse",
-    "test_mae",
-    "test_deviance",
+    *("test_metric", "test_ranking_loss", "test_micro_f1"),  # of classes and labels
+    *("test_mse", "test_mae", "test_deviance"),  # of targets
 )
 
 #: The columns of a table by their names, in order.

@@ -118,9 +118,10 @@ class Experiment:
         """
         if unknown := given.keys() - {setting.name for setting in SETTINGS}:
             raise TypeError(f"there is no setting {min(unknown)!r}")
-        limits = RunLimits(**parse_part("limits", given))
-        if limits.gap is not None and limits.f_star is None:
-            limits = replace(limits, f_star="auto")
+        limited = parse_part("limits", given)
+        if limited["gap"] is not None and limited["f_star"] is None:
+            limited["f_star"] = "auto"
+        limits = RunLimits(**limited)
         if given.get(LAM_CHANGES.name) and limits.gap is not None:
             raise ValueError("--gap is measured against f* of one λ: leave it or --lam-at out")
         recipe = parse_part("problem", given | {DATA.name: dataset})
@@ -305,10 +306,6 @@ def _read_penalty(base: Experiment, text: str) -> Experiment:
     )
 
 
-def _read_penalty_factors(base: Experiment, text: str) -> Experiment:
-    return PENALTY_FACTORS.put(base, PENALTY_FACTORS.parse(text))
-
-
 def _read_solvers(base: Experiment, text: str) -> Experiment:
     right, wrong = [], {}
     for one in filter(None, text.split(";")):
@@ -330,10 +327,6 @@ def _read_solvers(base: Experiment, text: str) -> Experiment:
     return read
 
 
-def _write_data(id: str) -> str:
-    return id if id in datasets.DATASETS else named(id)
-
-
 def _write_penalty(experiment: Experiment) -> str:
     penalty, pairs = experiment.problem.penalty or "", _pairs(experiment.problem.penalty_params)
     return f"{penalty},{pairs}" if pairs else penalty
@@ -345,11 +338,11 @@ _PARAM_READERS: dict[str, Callable[[Experiment, str], Experiment]] = {
     OPTIONS.in_address: _read_options,
     LOSS.in_address: _read_loss,
     PENALTY.in_address: _read_penalty,
-    PENALTY_FACTORS.in_address: _read_penalty_factors,
+    PENALTY_FACTORS.in_address: lambda base, text: PENALTY_FACTORS.put(base, PENALTY_FACTORS.parse(text)),
     ENTRANTS.in_address: _read_solvers,
 }
 _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
-    DATA.in_address: lambda one: _write_data(one.problem.data),
+    DATA.in_address: lambda one: named(one.problem.data),
     OPTIONS.in_address: lambda one: _pairs(one.problem.options),
     LOSS.in_address: lambda one: one.problem.loss or "",
     PENALTY.in_address: _write_penalty,
@@ -358,14 +351,14 @@ _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
 }
 
 
-def _with_parameter(setting: Setting[Any], base: Experiment, text: str) -> Experiment:
+def _with_parameter(setting: Setting, base: Experiment, text: str) -> Experiment:
     """Return ``base`` with the setting of a URL parameter; raise ValueError, one sentence, if it is wrong."""
     if setting.in_address in _PARAM_READERS:
         return _PARAM_READERS[setting.in_address](base, text)
     return setting.put(base, setting.parse_address(text))
 
 
-def _parameter(setting: Setting[Any], experiment: Experiment) -> str:
+def _parameter(setting: Setting, experiment: Experiment) -> str:
     """Return the URL parameter of a setting."""
     if setting.in_address in _PARAM_WRITERS:
         return _PARAM_WRITERS[setting.in_address](experiment)

@@ -13,7 +13,7 @@ from solverscope.app.settings.settings_table import IN_RUN_FORM
 from solverscope.datasets.entry import weighs
 from solverscope.datasets.kinds import DEFAULT_LOSSES
 from solverscope.ids import unknown_id
-from solverscope.solvers import PENALTIES, Condition, Stopping, parameters
+from solverscope.solvers import PENALTIES, Stopping, parameters
 
 
 @dataclass(frozen=True)
@@ -144,24 +144,19 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class RunLimits:
-    """Where runs end, whichever comes first: those of :class:`solvers.Stopping`. ``f_star`` is a number,
-    "auto" (looked up, or solved for) or None."""
+class RunLimits(Stopping):
+    """Where runs end, before f* is known: ``f_star`` is a number, "auto" (looked up, or solved for) or
+    None."""
 
-    tol: float | None = None
-    gap: float | None = None
-    f_star: float | str | None = None
-    max_iter: int | None = None
-    max_seconds: float | None = None
-    breaks: tuple[Condition, ...] = ()
+    f_star: float | str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def stopping(self, f_star: float | None = None) -> Stopping:
         """Return the limits of a run, given f* or None.
 
         Without f* no gap ends it; without any limit the usual ones apply.
         """
-        gap = None if f_star is None else self.gap
-        return Stopping(self.tol, gap, f_star, self.max_iter, self.max_seconds, self.breaks).or_usual()
+        known = {"f_star": f_star, "gap": None if f_star is None else self.gap}
+        return Stopping(**{**vars(self), **known}).or_usual()
 
 
 #: Where runs on the page end: sooner than elsewhere, as somebody waits for them.

@@ -45,7 +45,9 @@ def experiments(trace: Trace) -> list[Experiment]:
         origin = solvers.origin_of(trace, int(trace.iteration[0]) if len(trace) else 0).before
     declared = {p.name for p in parameters(SOLVERS[info.solver])}
     params = {name: value for name, value in info.params.items() if name in declared}
-    last, recipe = int(trace.last["iteration"]), _recipe(info.problem)
+    last, about = int(trace.last["iteration"]), info.problem
+    recorded = {one.name: about[one.in_record] for one in OF_PROBLEM if one.in_record in about}
+    recipe = Recipe(about[DATA.in_record], _options(about), about[SEED.in_record], **recorded)
     changes = tuple((s.first, s.lam) for s in segments(trace)[1:] if s.first <= last)
     entrant = _entrant(info.label, solvers.make_solver(info.solver, **params))
     found = [Experiment(recipe, (entrant,), RunLimits(max_iter=last), lams=changes)]
@@ -132,11 +134,6 @@ def _calls(wanted: Experiment, *, first: bool) -> list[str]:
         f'    if trace.last["iteration"] == {n - 1}:\n        run.set_lam({lam!r})' for n, lam in wanted.lams
     )
     return [*lines, "for trace in run.steps():", *changes]
-
-
-def _recipe(problem: Mapping[str, Any]) -> Recipe:
-    recorded = {one.name: problem[one.in_record] for one in OF_PROBLEM if one.in_record in problem}
-    return Recipe(problem[DATA.in_record], _options(problem), problem[SEED.in_record], **recorded)
 
 
 def _needed(traces: Sequence[Trace]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from .arguments import assignments, number, text_of
 
@@ -12,45 +12,31 @@ if TYPE_CHECKING:
     from solverscope.solvers import Condition, Parameter
 
 
-V = TypeVar("V")
 E = TypeVar("E")
 #: A bound of a number; a function where computing it needs an import that takes seconds.
 Bound = float | Callable[[], float] | None
 
 
-class Codec(Protocol[V]):
-    """Conversion of values of one kind from and to the words of a command line and the data of a table."""
-
-    @property
-    def repeated(self) -> bool:
-        """Return whether the option may be given several times."""
-        ...
-
-    def parse(self, flag: str, given: Any) -> V:
-        """Return the value of an option from its text or texts; raise ValueError, one sentence, if wrong."""
-        ...
-
-    def words(self, flag: str, value: V) -> list[str]:
-        """Return the words of a command line that set this value."""
-        ...
-
-    def plain(self, value: V) -> Any:
-        """Return the value as JSON has it."""
-        ...
-
-
 class TextCodec:
-    """Identity conversion of a text, such as an id."""
+    """Conversion of values from and to the words of a command line and the data of a table: here of a text,
+    such as an id, which stays as it is. ``repeated`` is whether the option may be given several times."""
 
     repeated: ClassVar[bool] = False
 
     def parse(self, flag: str, given: Any) -> Any:
+        """Return the value of an option from its text or texts; raise ValueError, one sentence, if wrong."""
         return given
 
+    def written(self, value: Any) -> list[str]:
+        """Return the texts that the option is given for a value: one, or several if it is repeated."""
+        return [text_of(value)]
+
     def words(self, flag: str, value: Any) -> list[str]:
-        return [flag, text_of(value)]
+        """Return the words of a command line that set a value."""
+        return [word for text in self.written(value) for word in (flag, text)]
 
     def plain(self, value: Any) -> Any:
+        """Return a value as JSON has it."""
         return value
 
 
@@ -87,8 +73,8 @@ class PairsCodec(TextCodec):
     def parse(self, flag: str, given: Sequence[str] | None) -> dict[str, str]:
         return assignments(flag, given or ())
 
-    def words(self, flag: str, value: Mapping[str, Any]) -> list[str]:
-        return [word for name, one in value.items() for word in (flag, f"{name}={text_of(one)}")]
+    def written(self, value: Mapping[str, Any]) -> list[str]:
+        return [f"{name}={text_of(one)}" for name, one in value.items()]
 
 
 class PenaltyFactorsCodec(TextCodec):
@@ -102,7 +88,7 @@ class PenaltyFactorsCodec(TextCodec):
         return (given or "").strip() or None
 
 
-class ConditionsCodec:
+class ConditionsCodec(TextCodec):
     """Conversion of conditions over the record of an iterate."""
 
     repeated: ClassVar[bool] = True
@@ -112,14 +98,13 @@ class ConditionsCodec:
 
         return tuple(map(Condition.parse, given or ()))
 
-    def words(self, flag: str, value: Sequence[Condition]) -> list[str]:
-        return [word for one in value for word in (flag, one.text)]
-
-    def plain(self, value: Sequence[Condition]) -> list[str]:
+    def written(self, value: Sequence[Condition]) -> list[str]:
         return [one.text for one in value]
 
+    plain = written
 
-class LamChangesCodec:
+
+class LamChangesCodec(TextCodec):
     """Conversion of changes of λ, written ``ITERATION=LAM``, to pairs in the order of the iterates."""
 
     repeated: ClassVar[bool] = True
@@ -131,25 +116,23 @@ class LamChangesCodec:
         )
         return tuple(sorted(changes))
 
-    def words(self, flag: str, value: Sequence[tuple[int, float]]) -> list[str]:
-        return [word for first, lam in value for word in (flag, f"{first}={text_of(lam)}")]
+    def written(self, value: Sequence[tuple[int, float]]) -> list[str]:
+        return [f"{first}={text_of(lam)}" for first, lam in value]
 
     def plain(self, value: Sequence[tuple[int, float]]) -> list[list[float]]:
         return [list(change) for change in value]
 
 
-class OriginCodec:
+class OriginCodec(TextCodec):
     """Conversion of an iterate to continue from, written ``FILE[#LABEL]@ITERATION``."""
-
-    repeated: ClassVar[bool] = False
 
     def parse(self, flag: str, given: str | None) -> Any:
         from .resume_point import ResumePoint
 
         return None if given is None else ResumePoint.parse(given)
 
-    def words(self, flag: str, value: Any) -> list[str]:
-        return [flag, value.text]
+    def written(self, value: Any) -> list[str]:
+        return [value.text]
 
     def plain(self, value: Any) -> str:
         return value.text
@@ -157,18 +140,22 @@ class OriginCodec:
 
 @dataclass(frozen=True)
 class PageField:
-    """A number as the page shows it in a field, and as its address has it: its default and bounds there."""
+    """A value as the page shows it in a field, and as its address has it: its default and bounds there.
 
-    default: float
+    It is a number, true or false, or one of the texts ``choices``.
+    """
+
+    default: float | str
     help: str
     title: str
     low: Bound = None
     high: Bound = None
     open_low: bool = False
+    choices: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Setting(Generic[V]):
+class Setting:
     """A value that a person may set, and every place in which it appears.
 
     Parameters
@@ -179,7 +166,7 @@ class Setting(Generic[V]):
         The part of an experiment that has it; "" for a setting of none.
     flag, metavar, help : str
         How the command line shows it.
-    codec : Codec
+    codec : TextCodec
         How the command line and tables have its values.
     commands : tuple of str
         The commands that take it as it is declared here.
@@ -194,7 +181,7 @@ class Setting(Generic[V]):
     left_to_data : bool
         Whether an address may leave the value to the data, by an empty text.
     page_field : PageField, optional
-        Its field, if the page shows a number.
+        Its field, if the page shows one.
     in_run_form : bool
         Whether that field stands in the form of the runs, below the solvers.
     """
@@ -204,29 +191,29 @@ class Setting(Generic[V]):
     flag: str
     metavar: str
     help: str
-    codec: Codec[V]
+    codec: TextCodec
     commands: tuple[str, ...] = ("run", "path")
     given: str | None = None
-    unsaid: V | None = None
+    unsaid: Any = None
     in_record: str = ""
     in_address: str = ""
     left_to_data: bool = False
     page_field: PageField | None = None
     in_run_form: bool = False
 
-    def parse(self, given: Any) -> V:
+    def parse(self, given: Any) -> Any:
         """Return the value of the setting's option; raise ValueError, one sentence, if it is invalid."""
         return self.codec.parse(self.flag, self.given if given is None else given)
 
-    def words(self, value: V | None) -> list[str]:
+    def words(self, value: Any) -> list[str]:
         """Return the words of a command line that set this value."""
         return [] if value is None or value == self.unsaid else self.codec.words(self.flag, value)
 
-    def of(self, experiment: Any) -> V:
+    def of(self, experiment: Any) -> Any:
         """Return its value in an experiment."""
         return getattr(experiment if self.part == "experiment" else getattr(experiment, self.part), self.name)
 
-    def put(self, experiment: E, value: V | None) -> E:
+    def put(self, experiment: E, value: Any) -> E:
         """Return an experiment with another value of it."""
         changed: dict[str, Any] = {self.name: value}
         if self.part != "experiment":
@@ -248,10 +235,11 @@ class Setting(Generic[V]):
             low=_bound(shown.low),
             high=_bound(shown.high),
             open_low=shown.open_low,
+            choices=shown.choices,
             title=shown.title,
         )
 
-    def parse_address(self, text: str) -> V | None:
+    def parse_address(self, text: str) -> Any:
         """Return the value of a URL parameter from its text; raise ValueError, one sentence, if wrong."""
         from solverscope.solvers.declare import NotAllowed
 
@@ -264,7 +252,7 @@ class Setting(Generic[V]):
         except NotAllowed as error:
             raise ValueError(wording.of_field(self.field, error)) from None
 
-    def print_address(self, value: V | None) -> str:
+    def print_address(self, value: Any) -> str:
         """Return the text of the URL parameter that stands for a value."""
         return "" if value is None and self.left_to_data else text_of(value)
 

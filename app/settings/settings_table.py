@@ -1,7 +1,9 @@
 """The settings of an experiment, each declared once for command line, page, address, tables and records.
 
-A new one is declared here, and as an attribute of :class:`.recipe.Recipe` or :class:`.recipe.RunLimits`,
-which use its value. Nothing here imports the solvers: every command reads this table when it starts.
+A new one is declared here, and where its value is kept: as an attribute of :class:`.recipe.Recipe`, whose
+names are the arguments of ``solvers.make_problem``, or of ``solvers.Stopping``, which ends a run by it.
+``page_field`` and ``in_run_form`` give it a field in the sidebar, ``in_address`` a parameter of the address.
+Nothing here imports the solvers: every command reads this table when it starts.
 """
 
 from __future__ import annotations
@@ -37,83 +39,83 @@ REPEATS = tuple(map(str, range(1, MOST_REPEATS + 1)))
 
 DATA = Setting(
     "data",
-    "problem",
-    "DATASET",
-    "DATASET",
-    "See `solverscope list datasets`.",
-    TextCodec(),
+    part="problem",
+    flag="DATASET",
+    metavar="DATASET",
+    help="See `solverscope list datasets`.",
+    codec=TextCodec(),
     commands=(),
     in_record="dataset",
     in_address="data",
 )
 OPTIONS = Setting(
     "options",
-    "problem",
-    "--option",
-    "name=value",
-    "Option of the data set.",
-    PairsCodec(),
+    part="problem",
+    flag="--option",
+    metavar="name=value",
+    help="Option of the data set.",
+    codec=PairsCodec(),
     in_record="options",
     in_address="options",
 )
 LOSS_PARAMS = Setting(
     "loss_params",
-    "problem",
-    "--loss-set",
-    "name=value",
-    "Parameter of the loss.",
-    PairsCodec(),
+    part="problem",
+    flag="--loss-set",
+    metavar="name=value",
+    help="Parameter of the loss.",
+    codec=PairsCodec(),
     in_record="loss_params",
 )
 PENALTY_PARAMS = Setting(
     "penalty_params",
-    "problem",
-    "--penalty-set",
-    "name=value",
-    "Parameter of the penalty.",
-    PairsCodec(),
+    part="problem",
+    flag="--penalty-set",
+    metavar="name=value",
+    help="Parameter of the penalty.",
+    codec=PairsCodec(),
     in_record="penalty_params",
 )
 SEED = Setting(
     "seed",
-    "problem",
-    "--seed",
-    "N",
-    "Seed of splits, generators and random orders; by default 0.",
-    NumberCodec(low=0, high=_most_seed, kind=int),
+    part="problem",
+    flag="--seed",
+    metavar="N",
+    help="Seed of splits, generators and random orders; by default 0.",
+    codec=NumberCodec(low=0, high=_most_seed, kind=int),
     in_record="seed",
     in_address="seed",
     page_field=PageField(0, "seed of splits and generators", "random seed", low=0, high=_most_seed),
 )
 LOSS = Setting(
     "loss",
-    "problem",
-    "--loss",
-    "ID",
-    "Loss; by default the data set's.",
-    TextCodec(),
+    part="problem",
+    flag="--loss",
+    metavar="ID",
+    help="Loss; by default the data set's.",
+    codec=TextCodec(),
     commands=("run",),
     in_record="loss",
     in_address="loss",
 )
 PENALTY = Setting(
     "penalty",
-    "problem",
-    "--penalty",
-    "ID",
-    "Penalty; by default the data set's.",
-    TextCodec(),
+    part="problem",
+    flag="--penalty",
+    metavar="ID",
+    help="Penalty; by default the data set's.",
+    codec=TextCodec(),
     commands=("run",),
     in_record="penalty",
     in_address="penalty",
 )
 LAM = Setting(
     "lam",
-    "problem",
-    "--lam",
-    "X",
-    "λ.",
-    NumberCodec(above=0),
+    part="problem",
+    flag="--lam",
+    metavar="X",
+    help="λ.",
+    codec=NumberCodec(above=0),
     commands=("run",),
     in_record="lam",
     in_address="lam",
@@ -122,20 +124,20 @@ LAM = Setting(
 )
 LAM_RATIO = Setting(
     "lam_ratio",
-    "problem",
-    "--lam-ratio",
-    "R",
-    "λ as a share of λ_max, where all is zero.",
-    NumberCodec(above=0),
+    part="problem",
+    flag="--lam-ratio",
+    metavar="R",
+    help="λ as a share of λ_max, where all is zero.",
+    codec=NumberCodec(above=0),
     commands=("run",),
 )
 THREADS = Setting(
     "threads",
-    "problem",
-    "--threads",
-    "N",
-    "Threads that share the rows of X.",
-    NumberCodec(low=1, kind=int),
+    part="problem",
+    flag="--threads",
+    metavar="N",
+    help="Threads that share the rows of X.",
+    codec=NumberCodec(low=1, kind=int),
     given="1",
     unsaid=1,
     in_address="threads",
@@ -150,29 +152,29 @@ THREADS = Setting(
 )
 ENTRANTS = Setting(
     "entrants",
-    "experiment",
-    "--solver",
-    "[LABEL=]ID[,name=value,...]",
-    "A solver to run; repeat it for several.",
-    PairsCodec(),
+    part="experiment",
+    flag="--solver",
+    metavar="[LABEL=]ID[,name=value,...]",
+    help="A solver to run; repeat it for several.",
+    codec=PairsCodec(),
     commands=(),
     in_address="solvers",
 )
 SET = Setting(
     "set",
-    "",
-    "--set",
-    "[LABEL.]name=value",
-    "Hyper-parameter of the solvers that have it.",
-    PairsCodec(),
+    part="",
+    flag="--set",
+    metavar="[LABEL.]name=value",
+    help="Hyper-parameter of the solvers that have it.",
+    codec=PairsCodec(),
 )
 TOL = Setting(
     "tol",
-    "limits",
-    "--tol",
-    "EPS",
-    "Stop at a violation of EPS times that at w = 0, unless f is known to be too high there.",
-    NumberCodec(low=0),
+    part="limits",
+    flag="--tol",
+    metavar="EPS",
+    help="Stop at a violation of EPS times that at w = 0, unless f is known to be too high there.",
+    codec=NumberCodec(low=0),
     in_address="tol",
     page_field=PageField(
         1e-6,
@@ -184,31 +186,38 @@ TOL = Setting(
     ),
     in_run_form=True,
 )
-GAP = Setting("gap", "limits", "--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.", NumberCodec(low=0))
+GAP = Setting(
+    "gap",
+    part="limits",
+    flag="--gap",
+    metavar="EPS",
+    help="Stop at (f - f*)/|f*| of EPS.",
+    codec=NumberCodec(low=0),
+)
 F_STAR = Setting(
     "f_star",
-    "limits",
-    "--f-star",
-    "X|auto",
-    "f*, or solve for it once and remember it.",
-    NumberCodec(texts=("auto",)),
+    part="limits",
+    flag="--f-star",
+    metavar="X|auto",
+    help="f*, or solve for it once and remember it.",
+    codec=NumberCodec(texts=("auto",)),
     commands=("run",),
 )
 MAX_ITER = Setting(
     "max_iter",
-    "limits",
-    "--max-iter",
-    "N",
-    "Stop after N iterations.",
-    NumberCodec(low=0, kind=int),
+    part="limits",
+    flag="--max-iter",
+    metavar="N",
+    help="Stop after N iterations.",
+    codec=NumberCodec(low=0, kind=int),
 )
 MAX_SECONDS = Setting(
     "max_seconds",
-    "limits",
-    "--max-seconds",
-    "S",
-    "Stop after S CPU seconds of the solver.",
-    NumberCodec(low=0),
+    part="limits",
+    flag="--max-seconds",
+    metavar="S",
+    help="Stop after S CPU seconds of the solver.",
+    codec=NumberCodec(low=0),
     in_address="max_seconds",
     page_field=PageField(
         120.0,  # less than on the command line: somebody waits for it
@@ -222,30 +231,30 @@ MAX_SECONDS = Setting(
 )
 ORIGIN = Setting(
     "origin",
-    "experiment",
-    "--from",
-    "FILE[#LABEL]@ITERATION",
-    "Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is given, its "
-    "solver and hyper-parameters.",
-    OriginCodec(),
+    part="experiment",
+    flag="--from",
+    metavar="FILE[#LABEL]@ITERATION",
+    help="Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is "
+    "given, its solver and hyper-parameters.",
+    codec=OriginCodec(),
     commands=("run",),
 )
 AVERAGE = Setting(
     "average",
-    "problem",
-    "--average/--sum",
-    "",
-    "Mean or sum over instances; by default the paper's.",
-    SwitchCodec(),
+    part="problem",
+    flag="--average/--sum",
+    metavar="",
+    help="Mean or sum over instances; by default the paper's.",
+    codec=SwitchCodec(),
     in_record="average",
 )
 INTERCEPT = Setting(
     "intercept",
-    "problem",
-    "--intercept/--no-intercept",
-    "",
-    "Fit a constant for each output too, which is not penalised; by default not.",
-    SwitchCodec(),
+    part="problem",
+    flag="--intercept/--no-intercept",
+    metavar="",
+    help="Fit a constant for each output too, which is not penalised; by default not.",
+    codec=SwitchCodec(),
     in_record="intercept",
     in_address="intercept",
     left_to_data=True,
@@ -257,39 +266,39 @@ INTERCEPT = Setting(
 )
 PENALTY_FACTORS = Setting(
     "penalty_factors",
-    "problem",
-    "--penalty-factors",
-    "adaptive|NAME=V,...",
-    "Multiply λ by V for the weights of these features, or by 1/|w| of a ridge; by default by 1.",
-    PenaltyFactorsCodec(),
+    part="problem",
+    flag="--penalty-factors",
+    metavar="adaptive|NAME=V,...",
+    help="Multiply λ by V for the weights of these features, or by 1/|w| of a ridge; by default by 1.",
+    codec=PenaltyFactorsCodec(),
     in_record="penalty_factors",
     in_address="penalty_factors",
 )
 BREAKS = Setting(
     "breaks",
-    "limits",
-    "--break",
-    "EXPR",
-    "End a run at the first iterate where this holds, as nnz > 100.",
-    ConditionsCodec(),
+    part="limits",
+    flag="--break",
+    metavar="EXPR",
+    help="End a run at the first iterate where this holds, as nnz > 100.",
+    codec=ConditionsCodec(),
     commands=("run",),
 )
 LAM_CHANGES = Setting(
     "lams",
-    "experiment",
-    "--lam-at",
-    "ITERATION=X",
-    "λ from this iterate on, as changed on the page during a run.",
-    LamChangesCodec(),
+    part="experiment",
+    flag="--lam-at",
+    metavar="ITERATION=X",
+    help="λ from this iterate on, as changed on the page during a run.",
+    codec=LamChangesCodec(),
     commands=("run",),
 )
 REPEAT = Setting(
     "repeat",
-    "",
-    "--repeat",
-    "N",
-    "Run each solver N times, random ones with the next seeds; prints medians.",
-    NumberCodec(low=1, kind=int),
+    part="",
+    flag="--repeat",
+    metavar="N",
+    help="Run each solver N times, random ones with the next seeds; prints medians.",
+    codec=NumberCodec(low=1, kind=int),
     commands=(),
     page_field=PageField(
         1,
@@ -301,51 +310,13 @@ REPEAT = Setting(
     in_run_form=True,
 )
 
-#: All settings, in the order of the words of a command line and of the parameters of an address.
-SETTINGS: tuple[Setting[Any], ...] = (
-    DATA,
-    OPTIONS,
-    LOSS_PARAMS,
-    PENALTY_PARAMS,
-    SEED,
-    LOSS,
-    PENALTY,
-    LAM,
-    LAM_RATIO,
-    THREADS,
-    ENTRANTS,
-    SET,
-    TOL,
-    GAP,
-    F_STAR,
-    MAX_ITER,
-    MAX_SECONDS,
-    ORIGIN,
-    AVERAGE,
-    INTERCEPT,
-    PENALTY_FACTORS,
-    BREAKS,
-    LAM_CHANGES,
-    REPEAT,
-)
+#: All settings declared above, in the order of a command line and of the parameters of an address.
+SETTINGS: tuple[Setting, ...] = tuple(one for one in tuple(vars().values()) if isinstance(one, Setting))
 #: The order in which the help of a command lists settings; those that are not named here come last.
 IN_HELP = (
-    *(LOSS, PENALTY, LAM, LAM_RATIO, LAM_CHANGES, F_STAR, BREAKS, ORIGIN),
-    *(
-        AVERAGE,
-        INTERCEPT,
-        PENALTY_FACTORS,
-        SET,
-        LOSS_PARAMS,
-        PENALTY_PARAMS,
-        OPTIONS,
-        TOL,
-        GAP,
-        MAX_ITER,
-        MAX_SECONDS,
-        SEED,
-        THREADS,
-    ),
+    *(LOSS, PENALTY, LAM, LAM_RATIO, LAM_CHANGES, F_STAR, BREAKS, ORIGIN, AVERAGE, INTERCEPT),
+    *(PENALTY_FACTORS, SET, LOSS_PARAMS, PENALTY_PARAMS, OPTIONS, TOL, GAP, MAX_ITER, MAX_SECONDS),
+    *(SEED, THREADS),
 )
 #: Settings that an address has.
 IN_ADDRESS = tuple(one for one in SETTINGS if one.in_address)
@@ -357,13 +328,13 @@ IN_RUN_FORM = tuple(
 )
 
 
-def in_help(command: str) -> list[Setting[Any]]:
+def in_help(command: str) -> list[Setting]:
     """Return the settings of a command, in the order of its help."""
     taken = [one for one in SETTINGS if command in one.commands]
     return sorted(taken, key=lambda one: IN_HELP.index(one) if one in IN_HELP else len(IN_HELP))
 
 
-def of_part(part: str) -> list[Setting[Any]]:
+def of_part(part: str) -> list[Setting]:
     """Return the settings of a part of an experiment."""
     return [one for one in SETTINGS if one.part == part]
 

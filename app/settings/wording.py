@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from solverscope import solvers
-from solverscope.solvers import Trace, parameters
+from solverscope.datasets import Option
+from solverscope.solvers import Parameter, Trace, parameters
 from solverscope.solvers.declare import NotAllowed
 
 #: What the fields of a problem's record are called.
@@ -27,22 +28,10 @@ PROBLEM_WORDS = {
 }
 #: How a trace's final words are worded that are no words of the field.
 STATUS_WORDS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
+#: An option or a hyper-parameter; its name is for scripts and addresses, its title, if any, for people.
+Declaration = Option | Parameter
 #: Share of f up to which a proved bound of f - f* is rounding.
 STALLED_GAP_ROUNDING = 1e-11
-
-
-class Declaration(Protocol):
-    """What ``datasets.Option`` and ``solvers.Parameter`` have in common. The name is for scripts and
-    addresses, the title, if there is one, for people."""
-
-    name: str
-    default: Any
-    help: str
-    title: str
-    choices: tuple[Any, ...] | None
-
-    def parse(self, value: Any) -> Any:
-        """Return the value that a text stands for; raise ValueError, one sentence, if it is invalid."""
 
 
 def title_of(declared: Declaration) -> str:

@@ -152,9 +152,7 @@ def _wrong(story: Story) -> Iterator[str]:
             yield f"{name} is {given[name] if one_of is None else one_of!r}: {why}"
 
 
-@cache
-def _read(path: Path) -> Story:
-    return read(path)
+_read = cache(read)
 
 
 def stories() -> dict[str, Story]:

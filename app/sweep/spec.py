@@ -22,6 +22,7 @@ from solverscope.app.sweep.lam_selection import by_parts, check_parts, checked
 from solverscope.datasets.entry import weighs
 from solverscope.datasets.kinds import DEFAULT_LOSSES
 from solverscope.solvers.compatibility import describe_pair
+from solverscope.solvers.declare import text_of
 from solverscope.solvers.registry import lookup, make
 from solverscope.solvers.traces.records import MAX_COUNT, printable
 
@@ -260,7 +261,7 @@ def _number(name: str, value: Any, **bounds: Any) -> Any:
     return number(f"{name} =", _numeric(value), **bounds)
 
 
-def _parsed(name: str, setting: Setting[Any], value: Any) -> Any:
+def _parsed(name: str, setting: Setting, value: Any) -> Any:
     """Return the value of a setting; a text is none here."""
     return setting.codec.parse(f"{name} =", _numeric(value))
 
@@ -378,14 +379,10 @@ def _solvers(
         grid = {name: several(value) for name, value in grid.items() if name not in choice.params}
         used |= grid.keys()
         for values in itertools.product(*grid.values()):
-            pairs = [(name, _text(value)) for name, value in zip(grid, values, strict=True)]
+            pairs = [(name, text_of(value)) for name, value in zip(grid, values, strict=True)]
             told = [f"{name}={value}" for name, value in pairs if len(grid[name]) > 1]
             made = make_solvers([choice], [f"{choice.label}.{name}={value}" for name, value in pairs], seed)
             yield Entrant.of(",".join([choice.label, *told]), made[0][1])
     fixed = {name for choice in chosen for name in choice.params}
     for name in shared.keys() - used - fixed:
         raise ValueError(f"[set] {name}: none of the solvers has such a parameter")
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

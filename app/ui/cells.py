@@ -32,23 +32,6 @@ from .assets import asset
 from .frames import ONE_AT_A_TIME, Frames, kernel_cells
 from .inline_styles import DIST, inline_styles
 
-#: What a cell says until its plot is drawn, at once where style sheets are not allowed either.
-WAITING_HTML = (
-    "<style>@keyframes solverscope-late {{ from {{ visibility: hidden }} }}</style>\n"
-    '<p id="waits-{id}" style="animation: solverscope-late 5s steps(1)">This plot is drawn by scripts that '
-    "are not here: trust the notebook, and run <code>from solverscope.app.notebook import extension; "
-    "extension()</code> in a cell above. It needs no network.</p>\n"
-)
-#: Takes that away once the plot is drawn.
-DRAWN = """
-<script type="application/javascript">(() => {{
-  const timer = setInterval(() => {{
-    if (document.querySelector('[id="{id}"] [id$="-rendered"]') === null) return
-    clearInterval(timer)
-    document.getElementById("waits-{id}")?.remove()
-  }}, 100)
-}})()</script>"""
-
 
 def packed(script: str) -> str:
     """Return a script as :file:`assets/offline.js` unpacks it."""
@@ -135,7 +118,7 @@ class Cell(Viewer):
         if id and (cells := kernel_cells()) is not None:
             self._shown_at = [*self._shown_at, Frames(id)]
             cells.after_each.add(self)
-        said = WAITING_HTML.format(id=id) + data["text/html"] + DRAWN.format(id=id)
+        said = asset("cell.html").replace("{id}", id).replace("{plot}", data["text/html"])
         return {**data, "text/html": said}, about
 
     @contextmanager

@@ -4,8 +4,6 @@ Bokeh writes the defaults of all component classes into each document, used or n
 selector, whose default is the working directory at the time of its definition.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import chdir
 

@@ -5,27 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import bokeh.models as bm
 import numpy as np
-from bokeh.models import (
-    Axis,
-    BasicTicker,
-    ColumnDataSource,
-    CustomJS,
-    CustomJSHover,
-    CustomJSTicker,
-    CustomJSTickFormatter,
-    DataRange1d,
-    FixedTicker,
-    Glyph,
-    GlyphRenderer,
-    HoverTool,
-    Line,
-    LinearColorMapper,
-    LinearScale,
-    LogScale,
-    NoOverlap,
-    SaveTool,
-)
 from bokeh.models.dom import HTML
 from bokeh.plotting import figure
 
@@ -48,7 +29,7 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
     its minimal height in pixels without a frame. ``more`` are options of Bokeh's, which take precedence."""
     usual = {
         **shape(height),
-        "x_range": DataRange1d(range_padding=0.02),
+        "x_range": bm.DataRange1d(range_padding=0.02),
         "y_axis_type": "log" if log_y else "linear",
         "tools": "xpan,xwheel_zoom,box_zoom,reset",
         "active_drag": "box_zoom",
@@ -82,11 +63,11 @@ def styled(fig: figure, name: str) -> figure:
     """Apply the page's style to a figure and return it; ``name`` is its name and the file name of its
     pictures."""
     fig.name = name
-    fig.js_on_change("tags", CustomJS(args={"plot": fig}, code=asset("ranges.js") + "showAllOf(plot)"))
+    fig.js_on_change("tags", bm.CustomJS(args={"plot": fig}, code=asset("ranges.js") + "showAllOf(plot)"))
     # what the page adds to each plot that is drawn, plots.js; nothing in a notebook
     extras = f'<plot-extras data-figure="{fig.id}"></plot-extras>'
     fig.elements = [HTML(html=extras, style={"display": "contents"})]
-    fig.add_tools(SaveTool(filename=name))
+    fig.add_tools(bm.SaveTool(filename=name))
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
     fig.outline_line_color = None
@@ -94,30 +75,30 @@ def styled(fig: figure, name: str) -> figure:
     fig.axis.axis_label_text_font_style = "normal"
     fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "1em"
     fig.axis.minor_tick_line_color = None
-    fig.axis.major_label_policy = NoOverlap()  # figures may be low, or narrow
+    fig.axis.major_label_policy = bm.NoOverlap()  # figures may be low, or narrow
     fig.min_border_left, fig.min_border_right = 64, 12
-    fig.axis.formatter = CustomJSTickFormatter(code=asset("tick_labels.js"))
+    fig.axis.formatter = bm.CustomJSTickFormatter(code=asset("tick_labels.js"))
     for scale, axis, grid in ((fig.x_scale, fig.xaxis, fig.xgrid), (fig.y_scale, fig.yaxis, fig.ygrid)):
-        if isinstance(scale, LogScale):
-            axis.ticker = grid.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
+        if isinstance(scale, bm.LogScale):
+            axis.ticker = grid.ticker = bm.CustomJSTicker(major_code=asset("log_ticks.js"))
     return fig
 
 
-def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> GlyphRenderer:
+def draw(fig: figure, glyph: bm.Glyph, source: bm.ColumnDataSource, **more: Any) -> bm.GlyphRenderer:
     """Draw a glyph without the glyphs for selected and muted data, which are not used here. Bokeh's own
     methods make both, and take twice the time."""
     bare = {"nonselection_glyph": None, "muted_glyph": None}
-    drawn = GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
+    drawn = bm.GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
     fig.renderers.append(drawn)
     return drawn
 
 
-def source(*columns: str) -> ColumnDataSource:
+def source(*columns: str) -> bm.ColumnDataSource:
     """Return an empty source with these columns."""
-    return ColumnDataSource({name: [] for name in columns})
+    return bm.ColumnDataSource({name: [] for name in columns})
 
 
-def columns(source: ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+def columns(source: bm.ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
     """Return rows as the columns of a source; each row has a value per column, in order."""
     rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(source.data)}
@@ -133,70 +114,68 @@ def picture(
 
 def image(
     fig: figure,
-    source: ColumnDataSource,
+    source: bm.ColumnDataSource,
     palette: Sequence[str],
     ends: tuple[float, float],
     tips: Sequence[tuple[str, str]] = (),
-    formats: Mapping[str, CustomJSHover] | None = None,
+    formats: Mapping[str, bm.CustomJSHover] | None = None,
     **colors: str,
-) -> GlyphRenderer:
+) -> bm.GlyphRenderer:
     """Draw the images of a source, whose columns are ``IMAGE``, without a grid.
 
     A palette covers the numbers between the two ``ends``, and ``colors`` are those of numbers beyond.
     ``tips`` are shown at the pointer.
     """
     fig.grid.visible = False
-    shades = LinearColorMapper(palette=palette, low=ends[0], high=ends[1], **colors)
+    shades = bm.LinearColorMapper(palette=palette, low=ends[0], high=ends[1], **colors)
     drawn = fig.image(*IMAGE, source=source, color_mapper=shades, level="image")
     if tips:
-        fig.add_tools(HoverTool(tooltips=tips, formatters=dict(formats or {}), renderers=[drawn]))
+        fig.add_tools(bm.HoverTool(tooltips=tips, formatters=dict(formats or {}), renderers=[drawn]))
     return drawn
 
 
-def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:
+def put(source: bm.ColumnDataSource, columns: Mapping[str, Any]) -> None:
     """Send columns, unless they are there: Bokeh would send the same ones again."""
     if not all(np.array_equal(column, source.data[name]) for name, column in columns.items()):
         source.data = dict(columns)
 
 
-def fill(source: ColumnDataSource, *columns: Sequence[Any]) -> None:
+def fill(source: bm.ColumnDataSource, *columns: Sequence[Any]) -> None:
     """Put these columns into a source, in its order; without any, empty it."""
     put(source, dict(zip(source.data, columns or [()] * len(source.data), strict=True)))
 
 
-def curve(
-    fig: figure, source: ColumnDataSource, y: str, *, color: str, dash: str, width: float, alpha: float = 1.0
-) -> GlyphRenderer:
-    """Draw a line of the column ``y`` over "x"."""
-    looks = {"line_color": color, "line_dash": dash, "line_width": width, "line_alpha": alpha}
-    return draw(fig, Line(x="x", y=y, **looks), source)
+def curve(fig: figure, source: bm.ColumnDataSource, y: str, **looks: Any) -> bm.GlyphRenderer:
+    """Draw a line of the column ``y`` over "x"; ``looks`` are its color, dash, width and alpha."""
+    line = bm.Line(x="x", y=y, **{f"line_{name}": look for name, look in looks.items()})
+    return draw(fig, line, source)
 
 
-def step_ticks(axis: Axis, *, whole: bool) -> None:
+def step_ticks(axis: bm.Axis, *, whole: bool) -> None:
     """Put integer ticks only on a linear axis, if its values are ``whole`` numbers."""
-    if isinstance(axis.ticker, BasicTicker):
+    if isinstance(axis.ticker, bm.BasicTicker):
         axis.ticker.min_interval = 1.0 if whole else 0.0
 
 
-def integer_ticks(axis: Axis) -> None:
+def integer_ticks(axis: bm.Axis) -> None:
     """Put few ticks on an axis, and integer ones only."""
     axis.ticker.min_interval, axis.ticker.desired_num_ticks = 1.0, 4
 
 
-def name_ticks(axis: Axis, names: Mapping[float, str]) -> None:
+def name_ticks(axis: bm.Axis, names: Mapping[float, str]) -> None:
     """Put ticks at these places only, with these labels."""
-    if not isinstance(axis.ticker, FixedTicker):
-        axis.ticker = FixedTicker()
+    if not isinstance(axis.ticker, bm.FixedTicker):
+        axis.ticker = bm.FixedTicker()
     axis.ticker.ticks = sorted(names)  # in which order Bokeh looks for labels that overlap
     axis.major_label_overrides = dict(names)
 
 
 def scale(fig: figure, dimension: str, *, log: bool) -> None:
     """Make the axis "x" or "y" of a figure logarithmic, or linear, if it is not so already."""
-    if isinstance(getattr(fig, f"{dimension}_scale"), LogScale) == log:
+    if isinstance(getattr(fig, f"{dimension}_scale"), bm.LogScale) == log:
         return
-    setattr(fig, f"{dimension}_scale", LogScale() if log else LinearScale())
-    ticker = CustomJSTicker(major_code=asset("log_ticks.js")) if log else BasicTicker()
+    setattr(fig, f"{dimension}_scale", bm.LogScale() if log else bm.LinearScale())
+    ticker = bm.CustomJSTicker(major_code=asset("log_ticks.js")) if log else bm.BasicTicker()
     axis, grid = (fig.xaxis, fig.xgrid) if dimension == "x" else (fig.yaxis, fig.ygrid)
     axis.ticker = grid.ticker = ticker
 
@@ -209,12 +188,12 @@ def follow_axes(fig: figure) -> None:
     code = asset("ranges.js") + "showAxis(plot, dimension)"
     for dimension, axis in (("x", fig.xaxis[0]), ("y", fig.yaxis[0])):
         args = {"plot": fig, "dimension": dimension}
-        begin = CustomJS(args=args, code=code)
+        begin = bm.CustomJS(args=args, code=code)
         axis.js_on_change("axis_label", begin)
         fig.js_on_change(f"{dimension}_scale", begin)
 
 
-def point_out(fig: figure, *said: tuple[str, str]) -> CustomJS:
+def point_out(fig: figure, *said: tuple[str, str]) -> bm.CustomJS:
     """Show the iterate nearest to the pointer, one line for each run near it.
 
     Curves are lines of a column "y" over "x", with a column "iteration" if x is another number. ``said``, an
@@ -223,7 +202,7 @@ def point_out(fig: figure, *said: tuple[str, str]) -> CustomJS:
     names of pixels have a picture.
     """
     args = {"said": [list(pair) for pair in said], "names": None, "shape": None}
-    pointer = CustomJS(args=args, code=asset("pixels.js", "pointer.js"))
+    pointer = bm.CustomJS(args=args, code=asset("pixels.js", "pointer.js"))
     fig.js_on_event("mousemove", pointer)
     fig.js_on_event("mouseleave", pointer)
     return pointer
@@ -238,6 +217,6 @@ def hover_name(place: str) -> str:
     return f'{place}{{custom}}<img alt="" class="pixels" src="{place}{{picture}}" style="{look}">'
 
 
-def diamonds(fig: figure, source: ColumnDataSource, x: str, y: str, **looks: Any) -> GlyphRenderer:
+def diamonds(fig: figure, source: bm.ColumnDataSource, x: str, y: str, **looks: Any) -> bm.GlyphRenderer:
     """Draw a diamond at each point of a source: the mark of something that happened at an iterate."""
     return fig.scatter(x, y, source=source, marker="diamond", **({"size": 11} | looks))

@@ -3,47 +3,6 @@ package = "panel"
 upstream = """\
 Panel's components of React lay out at once, one after the other, and each time the whole page, as BokehJS does \
 (https://github.com/bokeh/bokeh/issues/9515)."""
-report = '''
-# Components of React lay out the whole page at once for each change of a child
-
-## What is wrong
-
-`ReactiveESMView.compute_layout` and `invalidate_layout` of a component that is the root of a page (such as
-`panel_material_ui.Page`) lay out all that is in it. Each child that changes its size, its styles or its visibility asks
-for it, so that ten changes in a frame are ten layouts of the whole page, each of which forces the browser to compute
-styles and positions. Panel 1.10 puts off what `invalidate_layout` asks for to the end of a task and skips a child that
-keeps its size; several messages in a frame, and `compute_layout`, still lay out one after the other.
-
-## Smallest example
-
-```python
-import panel as pn
-import panel_material_ui as pmui
-from bokeh.plotting import figure
-
-pn.extension()
-plots = [figure(height=150) for k in range(7)]
-for plot in plots:
-    plot.line([0, 1], [0, 1])
-pmui.Page(main=[*map(pn.pane.Bokeh, plots)]).servable()
-```
-
-In the developer tools:
-
-```js
-const root = Bokeh.index.roots[0], layout = root.after_layout
-let count = 0
-root.after_layout = function () { count += 1; layout.call(this) }
-for (let k = 0; k < 5; k++) { root.compute_layout() }
-requestAnimationFrame(() => console.log(count, "layouts in a frame, where one would do"))
-```
-
-A remedy: note that a layout is asked for, and make it in the next `requestAnimationFrame`.
-
-## Versions
-
-panel 1.9.4 with bokeh 3.9.2 (Python 3.11), and panel 1.10.0 with bokeh 3.10.2 (Python 3.13), Chromium, Linux.
-'''
 without = """\
 Five changes in a frame take from four to ten times as long to lay out; and the page is laid out some 17 times in \
 place of 4 before Run can be pressed."""

@@ -33,14 +33,6 @@ def _values(table: Table) -> Table:
     return {name: shaped.get(type(value), lambda value: value)(value) for name, value in table.items()}
 
 
-def _option(name: str, table: Table) -> Option:
-    return Option(name, **{"default": None, **_values(COMMON_OPTIONS.get(name, {}) | table)})
-
-
-def _file(file: str | Table, when: str) -> DataFile:
-    return DataFile(**(file if isinstance(file, dict) else {"path": file}), when=when)
-
-
 def _entry(id: str, table: Table) -> DataSetInfo:
     own, files, kinds = (table.pop(name, {}) for name in ("options", "files", "kinds"))
     lams, measure = table.pop("lams", ()), table.pop("measure", None)
@@ -49,8 +41,15 @@ def _entry(id: str, table: Table) -> DataSetInfo:
     return DataSetInfo(
         id,
         **_values(table),
-        own=tuple(_option(name, option) for name, option in own.items()),
-        files=tuple(_file(file, when) for when, some in files.items() for file in some),
+        own=tuple(
+            Option(name, **{"default": None, **_values(COMMON_OPTIONS.get(name, {}) | option)})
+            for name, option in own.items()
+        ),
+        files=tuple(
+            DataFile(**(file if isinstance(file, dict) else {"path": file}), when=when)
+            for when, some in files.items()
+            for file in some
+        ),
         kinds=tuple(kinds.items()),
         lams=tuple(Lam(**lam) for lam in lams),
         measure=measure and partial(generated, **measure),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +30,9 @@ class Template:
     of: Callable[[str], str | None] = str
 
 
-def _prefix(k: int) -> Callable[[str], str | None]:
-    return lambda word: word[:k].lower() if len(word) > k else None
-
-
-def _suffix(k: int) -> Callable[[str], str | None]:
-    return lambda word: word[-k:].lower() if len(word) > k else None
+def affix(word: str, k: int) -> str | None:
+    """Return the first k letters of a word, or the last -k for k < 0; None if it has no more."""
+    return (word[:k] if k > 0 else word[k:]).lower() if len(word) > abs(k) else None
 
 
 def shape(word: str) -> str:
@@ -58,8 +56,8 @@ def templates(features: str, extra: int) -> list[Template]:
             *(Template(f"field {c + 1}", c) for c in columns),
         ]
     own = [Template("word", 0), Template("lower", 0, of=str.lower), Template("shape", 0, of=shape)]
-    own += [Template(f"prefix {k}", 0, of=_prefix(k)) for k in range(1, 5)]
-    own += [Template(f"suffix {k}", 0, of=_suffix(k)) for k in range(1, 5)]
+    for kind, sign in (("prefix", 1), ("suffix", -1)):
+        own += [Template(f"{kind} {k}", 0, of=partial(affix, k=sign * k)) for k in range(1, 5)]
     own += [Template(f"field {c + 1}", c) for c in columns]
     for offset in (-1, 1):
         own += [Template("lower", 0, offset, str.lower), Template("shape", 0, offset, shape)]

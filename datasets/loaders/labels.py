@@ -83,15 +83,12 @@ def kind_of(kind: str, labels: np.ndarray, where: str, right: str) -> str:
     if kind in NUMERIC and texts:
         raise DataError(f"{where} holds texts: the targets of a regression are numbers.")
     if kind not in NUMERIC and measured:
+        broken = classes[classes != np.round(classes)][0]
         raise DataError(
-            f"{where} holds numbers that are not whole, such as {_first_broken(classes):.6g}, which are no "
+            f"{where} holds numbers that are not whole, such as {broken:.6g}, which are no "
             f"classes: {right}, or say kind=regression."
         )
     return kind
-
-
-def _first_broken(classes: np.ndarray) -> float:
-    return float(classes[classes != np.round(classes)][0])
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:

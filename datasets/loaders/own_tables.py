@@ -191,11 +191,14 @@ def arrays(request: Request) -> Content:
     weights = [part.weights for part in parts if part.weights is not None] or None
     shape = train.X.shape[1:] if train.X.ndim == 3 else None
     matrices = [_rows(part.X) for part in parts]
-    names, labels = known.get("feature_names", ()), [_flat(part.y) for part in parts]
-    classes = known.get("target_names", ())
+    labels = [part.y[:, 0] if part.y.shape[1:] == (1,) else part.y for part in parts]
+    names, classes = known.get("feature_names", ()), known.get("target_names", ())
     if len(names) != matrices[0].shape[1]:
         names = ()
-    if kind in ("auto", "regression") and labels[0].ndim == 2 and _are_targets(kind, labels):
+    targets = kind == "regression"
+    if kind == "auto" and labels[0].ndim == 2:  # rather than 0 and 1 for each label
+        targets = any(not np.isin(y, (0, 1)).all() for y in labels)
+    if targets and labels[0].ndim == 2:
         return _multitask(path, matrices, labels, names, classes, weights)
     if kind == "multilabel" or (kind == "auto" and labels[0].ndim == 2):
         return _multilabel(path, parts, matrices, names, classes, weights)
@@ -224,16 +227,6 @@ def _plain(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind == "S":
         return np.char.decode(y, "latin-1")
     return y.astype({"b": np.int8, "f": np.float64}.get(y.dtype.kind, y.dtype))
-
-
-def _flat(y: np.ndarray) -> np.ndarray:
-    """Return labels, as one per row if they have a single column."""
-    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-
-
-def _are_targets(kind: str, labels: list[np.ndarray]) -> bool:
-    """Return whether several columns are numeric targets rather than 0 and 1 for each label."""
-    return kind == "regression" or any(not np.isin(part, (0, 1)).all() for part in labels)
 
 
 def _multitask(

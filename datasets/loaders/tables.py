@@ -22,12 +22,7 @@ LETTER_FEATURES = (
 )
 SCENES = ("Beach", "Sunset", "FallFoliage", "Field", "Mountain", "Urban")
 COVERS = (
-    "Spruce/Fir",
-    "Lodgepole Pine",
-    "Ponderosa Pine",
-    "Cottonwood/Willow",
-    "Aspen",
-    "Douglas-fir",
+    *("Spruce/Fir", "Lodgepole Pine", "Ponderosa Pine", "Cottonwood/Willow", "Aspen", "Douglas-fir"),
     "Krummholz",
 )
 

@@ -115,7 +115,7 @@ def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
     if format == "csv":
         labels_of, width = delimited.labels_of(path)
     else:
-        labels_of = {"svmlight": _of_row, "columns": _of_token}[format]
+        labels_of = _of_row if format == "svmlight" else lambda line: line.rsplit(None, 1)[-1:]
     for line, row in numbered_lines(path, limit=limits.unpacked, progress=progress):
         for match in LARGE_INDEX.finditer(row) if format == "svmlight" else ():
             if int(match[1]) > limits.index:
@@ -157,7 +157,3 @@ def _check_arrays(path: Path, limits: Limits, progress: Progress | None) -> None
 def _of_row(line: bytes) -> list[bytes]:
     fields = line.partition(b"#")[0].split(None, 1)
     return fields[0].split(b",") if fields and b":" not in fields[0] else []
-
-
-def _of_token(line: bytes) -> list[bytes]:
-    return line.rsplit(None, 1)[-1:]

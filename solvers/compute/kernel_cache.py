@@ -7,7 +7,7 @@ https://github.com/numba/numba/issues/4807). A file that is damaged ends the pro
 (https://github.com/numba/numba/issues/10434).
 
 The change is made only if Numba's cache has the code that the change was written for. Otherwise one line in
-the log says so, and Numba's own cache is used.
+the log says so, and Numba's own cache is used. ``kernel_cache.md`` is a report for Numba's issue tracker.
 """
 
 from __future__ import annotations
@@ -30,55 +30,6 @@ log = logging.getLogger(__name__)
 NUMBA_VERSIONS = ">=0.68,<0.69"
 #: Digests of the source of what is replaced or relied on, one for each form of it.
 DIGESTS = ("ca60864cad4ae704",)
-#: Of both, for Numba's issue tracker.
-NUMBA_REPORT = """\
-# `cache=True`: two processes may run each other's code, and a damaged file is run or ends the program
-
-## What is wrong
-
-The cache of a function is an index (`.nbi`) and numbered files of data (`.nbc`).
-
-1. `IndexDataCacheFile.save` reads the index, takes the first number that is free, and writes both files.
-   Nothing keeps two processes from doing so at once. If they compile different signatures at the same time,
-   both take the same number: one index then leads to the code of the other signature. What is called
-   afterwards interprets its arguments wrongly; no error is raised.
-2. A data file is unpickled and handed to LLVM as it is. A file that has been cut off or changed, such as by
-   a full disk, raises an error from within LLVM, ends the process, or is run.
-
-A name that is made from the signature, and a digest at the end of each file that is compared before the
-file is read, would settle both: a file that does not fit counts as not there. #4807 and #10434 are reports
-of these kinds.
-
-## Smallest example
-
-Of the second kind:
-
-```python
-# example.py
-from pathlib import Path
-
-from numba import njit
-
-
-@njit(cache=True)
-def add(a, b):
-    return a + b
-
-
-print(add(1, 2))
-for path in (Path(__file__).parent / "__pycache__").glob("example.add*.nbc"):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    path.write_bytes(content)
-```
-
-`python example.py` twice: the second call ends in an error from within LLVM or the process is killed, where
-it could compile the function again.
-
-## Versions
-
-numba 0.68.1, llvmlite 0.50.0, Python 3.11 and 3.13, Linux.
-"""
 
 #: Warnings given: each once a process, as dozens of kernels lie in one folder.
 _told: set[str] = set()

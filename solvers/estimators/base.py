@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..compatibility import accepts, why_not_solver_on
 from ..from_data import make_problem
@@ -109,7 +109,9 @@ class Estimator(BaseEstimator):
         problem = make_problem(X, y, loss=loss, intercept=self.fit_intercept, **penalty, **params)
         if (names := getattr(self, "feature_names_in_", None)) is not None:
             problem.names = replace(problem.names, features=tuple(names))
-        id = _fastest(problem) if self.solver == AUTO else self.solver
+        id = self.solver
+        if id == AUTO:
+            id = next((id for id in FASTEST if accepts(id, problem)), FASTEST[0])
         run = self._run(problem, id)
         watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or (lambda trace: None)
         for trace in run.steps():
@@ -135,13 +137,20 @@ class Estimator(BaseEstimator):
             raise ValueError(f"tol {reason}")
         return Run(problem, solver.with_tol(stopping.tol), stopping=stopping)
 
+    def _checked_rows(self, X: Any, *y: Any, **params: Any) -> Any:
+        """Return rows, and labels if they are given, as scikit-learn converts them.
+
+        ``params`` are those of ``validate_data``. Raises ValueError, one sentence, if rows are sparse and
+        malformed, or other values were converted to numbers.
+        """
+        sound = checked_rows(X) if sp.issparse(X) and X.ndim == 2 else X
+        found = validate_data(self, sound, *y, accept_sparse="csr", dtype=np.float64, **params)
+        if reason := why_no_numbers(X):
+            raise ValueError(f"X is no matrix of numbers: {reason}")
+        return found
+
     def _scores(self, X: Any) -> np.ndarray:
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-
-
-def _fastest(problem: Problem) -> str:
-    """Return the fastest solver that takes a problem."""
-    return next((id for id in FASTEST if accepts(id, problem)), FASTEST[0])
 
 
 def shifts_freely(G: np.ndarray) -> bool:
@@ -158,14 +167,3 @@ def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
         return None
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return None if (weights == 1.0).all() else weights
-
-
-def sound_rows(X: Any) -> Any:
-    """Return X; raise ValueError, one sentence, if it is sparse and malformed: scikit-learn converts it."""
-    return checked_rows(X) if sp.issparse(X) and X.ndim == 2 else X
-
-
-def check_numbers(X: Any) -> None:
-    """Raise ValueError, one sentence, if scikit-learn has converted other values to numbers."""
-    if reason := why_no_numbers(X):
-        raise ValueError(f"X is no matrix of numbers: {reason}")

@@ -13,14 +13,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..compatibility import losses_for
 from ..declare import Trait
 from ..linalg.arrays import labels_of
 from ..problems.metrics.multilabel import fit_thresholds
 from ..registry import LOSSES, lookup
-from .base import AUTO, Estimator, check_numbers, checked_weights, sound_rows
+from .base import AUTO, Estimator, checked_weights
 
 
 def _tells_probabilities(estimator: _OfRows) -> bool:
@@ -64,12 +64,10 @@ class _OfRows(ClassifierMixin, Estimator):
 
     def _validated(self, X: Any, y: Any, **params: Any) -> tuple[Any, Any]:
         """Return rows and labels as scikit-learn converts them; ``params`` are those of ``validate_data``."""
-        given, labels = X, y
-        X, y = validate_data(self, sound_rows(X), y, accept_sparse="csr", dtype=np.float64, **params)
-        check_numbers(given)
-        check_classification_targets(y)
-        labels_of(labels)
-        return X, y
+        X, converted = self._checked_rows(X, y, **params)
+        check_classification_targets(converted)
+        labels_of(y)
+        return X, converted
 
     def _classes(self, y: np.ndarray) -> np.ndarray:
         """Set the classes of labels ``y``, (n,), and return y.
@@ -97,9 +95,7 @@ class _OfRows(ClassifierMixin, Estimator):
 
     def _scores_of(self, X: Any) -> np.ndarray:
         """Return the scores of rows as the loss has them, (n, n_outputs)."""
-        given, X = X, validate_data(self, sound_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
-        check_numbers(given)
-        return self._scores(X)
+        return self._scores(self._checked_rows(X, reset=False))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label with the highest score of each row, (n,), as the metric of the trace counts it."""

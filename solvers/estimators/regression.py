@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..linalg.arrays import NUMERIC_KINDS
 from ..registry import LOSSES, lookup
-from .base import AUTO, Estimator, check_numbers, checked_weights, sound_rows
+from .base import AUTO, Estimator, checked_weights
 
 #: The loss of which several targets are known: its id for one target, and for several.
 LEAST_SQUARES = ("squared", "multitask-squared")
@@ -71,20 +71,11 @@ class SparseRegressor(RegressorMixin, Estimator):
 
         y is (n,) or, with ``squared``, (n, n_targets); ``sample_weight``, (n,), has a weight for each row.
         """
-        given, several = X, self._least_squares
+        several = self._least_squares
         kinds = lookup(LOSSES, "loss", self.loss).kinds
         if not set(kinds) & set(NUMERIC_KINDS):
             raise ValueError(f"loss {self.loss} is not one of numeric targets: take squared or huber")
-        X, y = validate_data(
-            self,
-            sound_rows(X),
-            y,
-            accept_sparse="csr",
-            dtype=np.float64,
-            y_numeric=True,
-            multi_output=several,
-        )
-        check_numbers(given)
+        X, y = self._checked_rows(X, y, y_numeric=True, multi_output=several)
         shape = y.shape
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, dtype=np.float64)
         single = y.ndim == 1 or shape[1] == 1
@@ -101,7 +92,5 @@ class SparseRegressor(RegressorMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets of rows, (n,) or (n, n_targets)."""
         check_is_fitted(self)
-        given, X = X, validate_data(self, sound_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
-        check_numbers(given)
-        Z = self._scores(X)
+        Z = self._scores(self._checked_rows(X, reset=False))
         return np.exp(Z) if self.loss == "poisson" else Z

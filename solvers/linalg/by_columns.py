@@ -1,7 +1,5 @@
 """Kernels of the two products of a data matrix, with weights and with residuals."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..compute.jit import inlined, kernel, reordered

@@ -4,8 +4,6 @@ Every penalty that separates into rows is of this form, with at most one of ``l2
 ℓ1, ℓ1/ℓ2, ℓ1/ℓ∞, sparse group, and nothing at all. Strengths are those of the penalty times the step.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..compute.jit import kernel

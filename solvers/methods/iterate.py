@@ -216,17 +216,13 @@ def checked_own(own: Mapping[str, Any]) -> dict[str, float]:
         try:
             found[name] = float(value)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{name} is {_short(value)}: give a number, true or false") from None
+            raise ValueError(f"{name} is a {type(value).__name__}: give a number, true or false") from None
     return found
 
 
 def is_own_name(name: object) -> bool:
     """Return whether a solver or a loop may have a field of this name."""
     return isinstance(name, str) and bool(OWN_NAME.fullmatch(name)) and name not in TAKEN_NAMES
-
-
-def _short(value: Any) -> str:
-    return f"a {type(value).__name__}"
 
 
 @dataclass(frozen=True)

@@ -253,7 +253,8 @@ class Selection:
             violation=violation,
         )
         self.members = design.working_set()
-        self.alive = self.active = self._blocks_of(self.members, None)
+        blocks = self.members if self.width == 1 else WorkingSet(None, self.n_blocks, 1, self.n_blocks)
+        self.alive = self.active = blocks
         self.cost = 0.0
         #: the last point at which it was chosen
         self.point: Point | None = None
@@ -459,10 +460,6 @@ class Selection:
         lengths[body] = self._bends.columns[first[body] // design.n_outputs]
         lengths[~body] = self._bends.tail[first[~body] - n_body]
         return lengths
-
-    def _blocks_of(self, members: WorkingSet, blocks: np.ndarray | None) -> WorkingSet:
-        """Return the set of these blocks (None: all), whose weights are the ``members``."""
-        return members if self.width == 1 else WorkingSet(blocks, self.n_blocks, 1, self.n_blocks)
 
     def _members_of(self, blocks: WorkingSet) -> WorkingSet:
         """Return the weights of blocks as a set."""

@@ -272,15 +272,18 @@ class Problem(Objective):
         These are data, seed, scale, λ, and loss and penalty with hyper-parameters and digests of their
         sources.
         """
-        return {
+        found = {
             **{k: self._about.get(k) for k in ("dataset", "options", "seed")},
             "digest": self._digest(),
             "loss": _meaning(self.loss.declared, self.loss.formula),
             "penalty": [*_meaning(self.penalty, type(self.penalty)), self.lam],
             "average": self.average,
-            **({"weights": self._about["weights"]} if "weights" in self._about else {}),
-            **({} if self.factors is None else {"factors": _hash(self.factors)}),
         }
+        if "weights" in self._about:
+            found["weights"] = self._about["weights"]
+        if self.factors is not None:
+            found["factors"] = hashlib.sha256(self.factors.tobytes()).hexdigest()
+        return found
 
     def describe(self) -> dict[str, Any]:
         """Return the line of type "problem" that ``--json`` prints and traces carry. It has those
@@ -487,10 +490,6 @@ class Problem(Objective):
     def train_metric(self, point: Point) -> float:
         """Return the loss's metric (higher is better) of a point on the training part."""
         return self.loss.metric(point.scores)
-
-
-def _hash(array: np.ndarray) -> str:
-    return hashlib.sha256(array.tobytes()).hexdigest()
 
 
 def _meaning(declared: Any, computing: type) -> list[Any]:

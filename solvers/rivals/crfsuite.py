@@ -144,6 +144,7 @@ def append(trainer: Any, task: Task) -> None:
     *attributes, at_begin, at_end = [b"%08d" % j for j in range(task.n_features + 2)]
     labels = [f"{c:08d}" for c in range(task.n_outputs)]
     starts, values = task.starts.tolist(), task.values
+    has_ends = task.size > (task.n_features + task.n_outputs) * task.n_outputs
     for first, end in pairwise(task.offsets.tolist()):
         lo, hi = starts[first], starts[end]
         names = [attributes[j] for j in task.features[lo:hi].tolist()]
@@ -151,15 +152,10 @@ def append(trainer: Any, task: Task) -> None:
         items = []
         for a, b in pairwise(start - lo for start in starts[first : end + 1]):
             items.append(dict(zip(names[a:b], weighed[a:b], strict=True)) if weighed else names[a:b])
-        if has_ends(task):
+        if has_ends:
             for item, attribute in ((items[0], at_begin), (items[-1], at_end)):
                 item.update({attribute: 1.0}) if weighed else item.append(attribute)
         trainer.append(items, [labels[c] for c in task.y[first:end].tolist()])
-
-
-def has_ends(task: Task) -> bool:
-    """Return whether the chains have begin and end states."""
-    return task.size > (task.n_features + task.n_outputs) * task.n_outputs
 
 
 def weights(file: IO[bytes], task: Task) -> np.ndarray:

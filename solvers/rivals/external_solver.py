@@ -225,6 +225,14 @@ class ExternalSolver(Solver):
         for module in self.modules:
             import_module(module)
 
+    def _why_no_room(self, nbytes: float, what: str, advice: str) -> str | None:
+        """Return why what the program keeps does not fit into the free memory; return None if it does."""
+        free = psutil.virtual_memory().available
+        if nbytes <= free:
+            return None
+        sizes = f"{nbytes / 2**30:.1f} GiB in all, and {free / 2**30:.1f} GiB are free"
+        return f"{self.id} keeps {what}, {sizes}: {advice}"
+
     @property
     def counts_passes(self) -> bool:
         return not math.isnan(self.passes_each)
@@ -268,13 +276,9 @@ class DenseExternalSolver(ExternalSolver):
     """Base of programs that take X as a dense array alone."""
 
     def refuses(self, problem: Problem) -> str | None:
-        needed, free = 8.0 * problem.loss.n_instances * problem.design.n_features * 2, psutil.virtual_memory()
-        if needed > free.available:
-            return (
-                f"{self.id} keeps X as a dense array, {needed / 2**30:.1f} GiB in all, and "
-                f"{free.available / 2**30:.1f} GiB are free: take fewer features or samples"
-            )
-        return super().refuses(problem)
+        nbytes = 8.0 * problem.loss.n_instances * problem.design.n_features * 2
+        what, advice = "X as a dense array", "take fewer features or samples"
+        return self._why_no_room(nbytes, what, advice) or super().refuses(problem)
 
     def load(self, task: Task) -> None:
         super().load(task)

@@ -15,7 +15,6 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import psutil
 
 from ..declare import Trait, param, random_seed
 from ..methods.common_params import tol_param
@@ -39,16 +38,8 @@ SGD_LOSSES = SGD_REGRESSIONS | {
 }
 #: What ``sag_solver`` is passed by name.
 SAG_KEYWORDS = (
-    "loss",
-    "alpha",
-    "beta",
-    "max_iter",
-    "tol",
-    "random_state",
-    "check_input",
-    "max_squared_sum",
-    "warm_start_mem",
-    "is_saga",
+    *("loss", "alpha", "beta", "max_iter", "tol", "random_state", "check_input", "max_squared_sum"),
+    *("warm_start_mem", "is_saga"),
 )
 
 
@@ -181,14 +172,9 @@ class ScikitNewtonCholesky(ScikitSmooth):
         return "its own tolerance is met"
 
     def refuses(self, problem: Problem) -> str | None:
-        needed, free = 8.0 * problem.size**2 * 3, psutil.virtual_memory().available
-        if needed > free:
-            return (
-                f"{self.id} keeps a matrix of {problem.size} x {problem.size} numbers, "
-                f"{needed / 2**30:.1f} GiB in all, and {free / 2**30:.1f} GiB are free: take sklearn-lbfgs "
-                "or fewer features"
-            )
-        return super().refuses(problem)
+        what = f"a matrix of {problem.size} x {problem.size} numbers"
+        advice = "take sklearn-lbfgs or fewer features"
+        return self._why_no_room(8.0 * problem.size**2 * 3, what, advice) or super().refuses(problem)
 
 
 @dataclass(frozen=True)

@@ -121,14 +121,12 @@ class BreakpointWatch:
         """Return the first condition that begins to hold at this iterate, None if none does."""
         if not self.conditions:
             return None
-        values, before = {name: _of(iterate, name) for name in self._fields}, self._before
+        found = {name: getattr(iterate, name) for name in self._fields if name in FIELDS}
+        values = {name: known(name, found.get(name, iterate.own.get(name))) for name in self._fields}
+        before = self._before
         self._before = values
         held, self._holding = self._holding, [c for c in self.conditions if c.holds(values, before)]
         return next((condition for condition in self._holding if condition not in held), None)
-
-
-def _of(iterate: Iterate, name: str) -> Any:
-    return known(name, getattr(iterate, name) if name in FIELDS else iterate.own.get(name))
 
 
 def known(name: str, value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..declare import chosen_parameters
+from ..declare import chosen_parameters, text_of
 from ..methods.solver import Solver
 from ..probes.probe import Probe
 from ..problems.certificates.optimality import check_tolerance
@@ -92,10 +92,12 @@ def solve(
     if on_error not in ("raise", "keep"):
         raise ValueError(f"on_error={on_error!r} is not possible: give 'raise' or 'keep'")
     stopping = Stopping(tol, gap, f_star, max_iter, max_seconds)
+    if label is None:
+        label = " ".join([made.id, *(f"{name}={text_of(value)}" for name, value in chosen.items())])
     run = Run(
         problem,
         made.with_tol(stopping.or_usual().tol),
-        label=_label(made.id, chosen) if label is None else label,
+        label=label,
         stopping=stopping.or_usual(),
         probes=probes,
         w0=w0,
@@ -126,11 +128,3 @@ def _chosen(solver: Solver) -> dict[str, Any]:
     chosen = chosen_parameters(solver)
     preset = next((name for name, preset in solver.presets.items() if preset == chosen), None)
     return chosen if preset is None else {"preset": preset}
-
-
-def _label(id: str, chosen: Mapping[str, Any]) -> str:
-    return " ".join([id, *(f"{name}={_text(value)}" for name, value in chosen.items())])
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

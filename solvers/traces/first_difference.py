@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -287,12 +287,14 @@ def _field(name: str, vanishes: bool = False) -> Quantity:
     return Quantity(name, field.label, read, vanishes)
 
 
-def _of(reference: str, attribute: str) -> Callable[[Iterate], Any]:
-    """Return the function that reads an attribute of a live reference."""
+def _of(reference: str, attribute: str, part: Callable[[Any], Any] | None = None) -> Callable[[Iterate], Any]:
+    """Return the function that reads an attribute of a live reference, or a part of it."""
 
     def read(iterate: Iterate) -> Any:
         value = getattr(iterate.live.get(reference), attribute, None)
-        return None if isinstance(value, float) and math.isnan(value) else value
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return None
+        return value if part is None else part(value)
 
     return read
 
@@ -301,24 +303,8 @@ def _active(iterate: Iterate) -> WorkingSet | None:
     return iterate.live.get("active")
 
 
-def _gradient(iterate: Iterate) -> np.ndarray | None:
-    return iterate.live.get("gradient")
-
-
-def _trials(column: int) -> Callable[[Iterate], list[float] | None]:
-    def read(iterate: Iterate) -> list[float] | None:
-        line = iterate.live.get("line")
-        return None if line is None else [trial[column] for trial in line.trials]
-
-    return read
-
-
-def _pair(attribute: str) -> Callable[[Iterate], np.ndarray | None]:
-    def read(iterate: Iterate) -> np.ndarray | None:
-        pairs: list[np.ndarray] = getattr(iterate.live.get("memory"), attribute, [])
-        return pairs[-1] if len(pairs) else None
-
-    return read
+def _newest(pairs: Sequence[np.ndarray]) -> np.ndarray | None:
+    return pairs[-1] if len(pairs) else None
 
 
 #: What is compared, in the order in which an iteration makes it.
@@ -331,8 +317,12 @@ QUANTITIES: tuple[Quantity, ...] = (
     _field("inner_iterations"),
     Quantity("search_slope", "slope along the direction", _of("line", "slope"), vanishes=True),
     Quantity("promised", "decrease Δ that the model promises", _of("line", "promised"), vanishes=True),
-    Quantity("trial_steps", "steps tried", _trials(0)),
-    Quantity("trial_objectives", "f at the steps tried", _trials(1)),
+    Quantity("trial_steps", "steps tried", _of("line", "trials", lambda log: [t for t, _ in log])),
+    Quantity(
+        "trial_objectives",
+        "f at the steps tried",
+        _of("line", "trials", lambda log: [f for _, f in log]),
+    ),
     _field("ls_trials"),
     _field("step"),
     Quantity("w", "weights", lambda iterate: iterate.w),
@@ -341,11 +331,11 @@ QUANTITIES: tuple[Quantity, ...] = (
     _field("penalty"),
     _field("nnz"),
     _field("nnz_rows"),
-    Quantity("gradient", "gradient", _gradient, vanishes=True),
+    Quantity("gradient", "gradient", lambda iterate: iterate.live.get("gradient"), vanishes=True),
     _field("violation", vanishes=True),
     _field("memory_pairs"),
-    Quantity("s", "newest pair's s", _pair("S"), vanishes=True),
-    Quantity("y", "newest pair's y", _pair("Y"), vanishes=True),
+    Quantity("s", "newest pair's s", _of("memory", "S", _newest), vanishes=True),
+    Quantity("y", "newest pair's y", _of("memory", "Y", _newest), vanishes=True),
     _field("curvature", vanishes=True),
     _field("gamma"),
     _field("clusters"),

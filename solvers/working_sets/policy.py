@@ -8,6 +8,7 @@ target of its schedule; then all weights come back. Kernels that test as they go
 from __future__ import annotations
 
 import sys
+from dataclasses import KW_ONLY, InitVar, dataclass
 
 import numpy as np
 
@@ -39,15 +40,16 @@ class Cooling:
         self.eps = max(self.least, self.factor * min(self.eps, violation / self.V0))
 
 
+@dataclass
 class FixedShare:
     """Schedule in which an epoch ends at a fixed share of the violation over all weights at its start.
 
     It ends at ``least`` if that is more.
     """
 
-    def __init__(self, share: float, least: float) -> None:
-        self.share, self.least = share, least
-        self.target = 0.0
+    share: float
+    least: float
+    target: float = 0.0
 
     def screen_all(self, violation: float) -> None:
         """Set the target, given the violation over all weights."""
@@ -57,6 +59,7 @@ class FixedShare:
         """Keep the target: the screening of all weights that follows sets it."""
 
 
+@dataclass
 class ShrinkingPolicy:
     """The policy of when weights leave a working set, and when all come back.
 
@@ -78,21 +81,18 @@ class ShrinkingPolicy:
         M̂ at the start.
     """
 
-    def __init__(
-        self,
-        schedule: Cooling | FixedShare,
-        n_instances: int,
-        *,
-        enabled: bool = True,
-        reactivates: bool = True,
-        resets: bool = False,
-        epoch: int = 0,
-        violation: float = np.inf,
-    ) -> None:
-        self.schedule, self.n_instances = schedule, n_instances
-        self.enabled, self.reactivates, self.resets = enabled, reactivates, resets
-        #: the epoch, and M̂
-        self.epoch, self.last_violation = epoch, violation
+    schedule: Cooling | FixedShare
+    n_instances: int
+    _: KW_ONLY
+    enabled: bool = True
+    reactivates: bool = True
+    resets: bool = False
+    epoch: int = 0
+    violation: InitVar[float] = np.inf
+
+    def __post_init__(self, violation: float) -> None:
+        #: M̂
+        self.last_violation = violation
 
     @property
     def threshold(self) -> float:

@@ -7,7 +7,7 @@ gradient may move, in ℓ2 norm, while zero stays optimal for it; it is negative
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class SafeBall:
     gap: float
 
 
+@dataclass(eq=False)
 class ScreeningContext:
     """Blocks that a rule screens at an iterate, with an entry per block in each array, computed when needed.
 
@@ -58,24 +59,17 @@ class ScreeningContext:
         needs it.
     """
 
-    def __init__(
-        self,
-        W: np.ndarray,
-        G: np.ndarray,
-        strengths: tuple[float, float, float],
-        *,
-        previous_set: WorkingSet | None,
-        screened: WorkingSet,
-        previous_violation: float,
-        threshold: float,
-        all_remaining: bool,
-        ball: SafeBall | None = None,
-        factors: np.ndarray = NO_FACTORS,
-    ) -> None:
-        self.W, self.G, self.strengths, self.factors = W, G, strengths, factors
-        self.previous_set, self.screened = previous_set, screened
-        self.previous_violation, self.threshold = previous_violation, threshold
-        self.all_remaining, self.ball = all_remaining, ball
+    W: np.ndarray
+    G: np.ndarray
+    strengths: tuple[float, float, float]
+    _: KW_ONLY
+    previous_set: WorkingSet | None
+    screened: WorkingSet
+    previous_violation: float
+    threshold: float
+    all_remaining: bool
+    ball: SafeBall | None = None
+    factors: np.ndarray = field(default_factory=lambda: NO_FACTORS)
 
     @property
     def single_weights(self) -> bool:

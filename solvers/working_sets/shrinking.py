@@ -1,7 +1,7 @@
 """Shrinking rules: Zhong's (Algorithm 2 of Zhong et al. 2014, lines 3 to 16), and those that share its test.
 
-:meth:`Zhong.select` is the test of lines 3 to 9. :class:`.policy.Cooling` is ε_s of lines 10 and 16, and
-:class:`.policy.ShrinkingPolicy` holds M̂ and decides when an epoch ends.
+:meth:`Zhong.bound` is the bound of the test in line 6, and :meth:`Zhong.schedule` decides when an epoch ends
+(line 10). ``prox-qn`` goes by both, unless it is given another rule.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ class Zhong(Rule):
     cooling: float = 0.1
 
     def bound(self, context: ScreeningContext) -> float:
+        """Return M̂/N: a zero block leaves with this slack or more, a weight or a row of weights."""
         return context.threshold
 
     def keeps(self, context: ScreeningContext) -> np.ndarray:
-        return context.slack < context.threshold
+        return context.slack < self.bound(context)
 
     def select(self, context: ScreeningContext) -> np.ndarray:
         if not context.single_weights:
             return super().select(context)
-        given = context.W[:, 0], context.G[:, 0], context.strengths[0], context.threshold
+        given = context.W[:, 0], context.G[:, 0], context.strengths[0], self.bound(context)
         keep, context.largest = shrink_weights(*given)
         return keep
 
@@ -95,12 +96,12 @@ class Blondel(Rule):
 
 
 @kernel
-def shrink_weights(w, g, l1, threshold):
+def shrink_weights(w, g, l1, bound):
     """Return which weights stay, w_j ≠ 0 or |g_j| > λ - M̂/N (line 6), and M, the largest |∂_j f| of eq. (16)
-    among them; ``threshold`` is M̂/N."""
+    among them; ``bound`` is M̂/N."""
     keep, M = np.empty(w.size, np.bool_), 0.0
     for j in range(w.size):
-        keep[j] = w[j] != 0.0 or abs(g[j]) - l1 + threshold > 0.0
+        keep[j] = w[j] != 0.0 or abs(g[j]) - l1 + bound > 0.0
         if keep[j]:
             violation = abs(g[j]) - l1 if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * l1)
             M = max(M, violation)

@@ -49,12 +49,7 @@ class Optimum:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.text = ui.html(margin=(6, 4))
-        self.button = pmui.Button(
-            label="Find f*",
-            variant="text",
-            size="small",
-            margin=(1, 4),
-        )
+        self.button = pmui.Button(label="Find f*", variant="text", size="small", margin=(1, 4))
         self.button.on_click(lambda event: self._press())
         self.view = pn.Row(self.text, self.button, margin=0, css_classes=["optimum"])
         self._runs: dict[str, _Sought] = {}  # the first one on each problem

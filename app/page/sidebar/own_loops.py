@@ -4,7 +4,6 @@ programs."""
 from __future__ import annotations
 
 from functools import partial
-from itertools import count
 from typing import Any, ClassVar
 
 import param
@@ -13,7 +12,7 @@ from solverscope.app import ui, views
 from solverscope.app.loops.client import PAGE_TIMEOUT
 from solverscope.app.loops.run import MAX_RATE, IterateChannel, RemoteLoop
 from solverscope.app.loops.server import Endpoint, LoopConnection
-from solverscope.app.page.protocols import LoopPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.page.sidebar.optimum import Optimum
 from solverscope.app.runs import problem_cache
 from solverscope.app.runs.live import STYLE_PERIOD, LiveRun
@@ -42,7 +41,7 @@ class OwnLoops(Component):
     _esm = ui.page_script("copy.js", "own_loops.js")
     _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "fields.css")]
 
-    def __init__(self, page: LoopPage, optimum: Optimum) -> None:
+    def __init__(self, page: PanelPage, optimum: Optimum) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), at=page.rights.at)
         self._page, self._session, self._optimum = page, page.session, optimum
         self._endpoint: Endpoint | None = None
@@ -121,20 +120,18 @@ class OwnLoops(Component):
             connection.say(size=made.size, problem=made.describe())
             return made
 
-        runs = self._session.runs
-        labels, styles = {run.label for run in runs}, {run.style for run in runs}
+        styles = {run.style for run in self._session.runs}
         looks = {style % STYLE_PERIOD for style in (*styles, *self._page.solvers.run_styles)}
         free = [
             style
             for style in range(FIRST_LOOP_STYLE, FIRST_LOOP_STYLE + 10 * STYLE_PERIOD)
             if style not in styles
         ]
-        names = (connection.label if k == 1 else f"{connection.label} ({k})" for k in count(1))
         return LiveRun(
             share,
             make_problem,
             RemoteLoop.of(channel),
-            label=next(name for name in names if name not in labels),
+            label=self._session.free_label(connection.label),
             style=next((style for style in free if style % STYLE_PERIOD not in looks), free[0]),
             stopping=lambda problem: Stopping(f_star=self._optimum.of(problem, story.optimum(setting))),
             probes=views.probes(base),

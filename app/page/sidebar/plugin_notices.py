@@ -5,14 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
-
-import panel as pn
+from typing import Any
 
 from solverscope.app import plugins
-from solverscope.app.page.protocols import WithSession
-from solverscope.app.page.sidebar.problem_panel import ProblemPanel
-from solverscope.app.page.sidebar.solver_panel import SolverPanel
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.plugins import RELOADS, PluginReload
 from solverscope.app.runs import problem_cache
 from solverscope.app.runs.displayed_run import DisplayedRun
@@ -30,18 +26,10 @@ def look(clock: Callable[[], float] = time.monotonic) -> None:
         plugins.reload_saved()
 
 
-class NoticePage(WithSession, Protocol):
-    """A page with panels, and with notices above them."""
-
-    problem: ProblemPanel
-    solvers: SolverPanel
-    notices: pn.Column
-
-
 class PluginNotices:
     """A watcher of a page's session that applies new code of plug-ins to the page, and says so in a line."""
 
-    def __init__(self, page: NoticePage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page = page
         self._seen = len(RELOADS)
         #: The notice of each file, which a later one replaces.

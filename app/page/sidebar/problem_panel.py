@@ -35,10 +35,6 @@ ONLY_HERE = '<p class="note">Files of your own can be dropped by visitors of thi
 SLIDER_PLACES, SLIDER_DECADES = 81, 4
 
 
-#: Where pinned runs are.
-PINNED_KEPT = "What was pinned stays in the tab Runs."
-
-
 class ProblemPanel:
     """Widgets for a :class:`Recipe`; ``on_change()`` is called when the user changes it. ``live``
     says whether λ is to act on runs that are under way.
@@ -102,16 +98,9 @@ class ProblemPanel:
             description=tip("problem_panel.live"),
         )
         self.data.param.watch(lambda e: self._choose(lambda: self._usual(e.new)), "value")
-        self.loss.param.watch(
-            lambda e: self._choose(lambda: replace(self.setting, loss=e.new, lam=None)), "value"
-        )
-        self.penalty.param.watch(
-            lambda e: self._choose(lambda: replace(self.setting, penalty=e.new, penalty_params={}, lam=None)),
-            "value",
-        )
-        self.intercept.param.watch(
-            lambda e: self._choose(lambda: replace(self.setting, intercept=e.new or None, lam=None)), "value"
-        )
+        self.loss.param.watch(lambda e: self._change(loss=e.new), "value")
+        self.penalty.param.watch(lambda e: self._change(penalty=e.new, penalty_params={}), "value")
+        self.intercept.param.watch(lambda e: self._change(intercept=e.new or None), "value")
         self.factors.param.watch(lambda e: self._factors_chosen(e.new), "value")
         for widget in (self.lam, self.slider):
             widget.param.watch(lambda e: self._lam_chosen(e.new), "value")
@@ -174,7 +163,8 @@ class ProblemPanel:
             session.clear()
             if pinned:
                 session.notify(
-                    f"No longer shown, as the problem is another one: {', '.join(pinned)}. {PINNED_KEPT}"
+                    f"No longer shown, as the problem is another one: {', '.join(pinned)}."
+                    " What was pinned stays in the tab Runs."
                 )
             self._set(setting)
             self._on_change()
@@ -233,6 +223,10 @@ class ProblemPanel:
         else:
             self._on_change()
 
+    def _change(self, **changes: Any) -> None:
+        """Change the problem, at the λ of its own."""
+        self._choose(lambda: replace(self.setting, **changes, lam=None))
+
     def _form_changed(self) -> None:
         given = {"options": dict(self.options.values), "penalty_params": dict(self.penalty_form.values)}
         seed = given["options"].pop("seed", 0)
@@ -250,7 +244,7 @@ class ProblemPanel:
             self._on_change()
         else:
             self.factors.param.update(error_state=False, helper_text="")
-            self._choose(lambda: replace(self.setting, penalty_factors=factors, lam=None))
+            self._change(penalty_factors=factors)
 
     def _lam_chosen(self, given: str | float) -> None:
         if self._quiet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from solverscope.app.help import tip
-from solverscope.app.page.protocols import ControlledPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.settings.experiment import Experiment
 from solverscope.app.ui.material_ui import pmui
 from solverscope.app.ui.menu import LineMenu
@@ -27,7 +27,7 @@ class RunControls:
     """The buttons that control runs. New runs start if none is alive and there is no obstacle. A press while
     data are loaded starts them, too: it may have been sent before the buttons were disabled."""
 
-    def __init__(self, page: ControlledPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
         session = page.session
         small = {"size": "small", "margin": 0}

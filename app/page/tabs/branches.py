@@ -9,12 +9,10 @@ from typing import Any
 from solverscope import solvers
 from solverscope.app import ui, views
 from solverscope.app.help import tip
-from solverscope.app.page.protocols import BranchingPage
-from solverscope.app.runs.displayed_run import DisplayedRun
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.runs.live import LiveRun
 from solverscope.app.runs.pool import PoolFull
-from solverscope.app.settings.experiment import Experiment
-from solverscope.app.settings.recipe import Entrant, RunLimits
+from solverscope.app.settings.recipe import Entrant
 from solverscope.solvers import Problem, Trace
 from solverscope.solvers.runs.own_loop import OWN_LOOP
 from solverscope.solvers.traces.segments import segment_at
@@ -30,7 +28,7 @@ class Branches:
     Solvers of the list have the hyper-parameters set there. A branch has the limits that are set on the page.
     """
 
-    def __init__(self, page: BranchingPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
 
     def offer(self) -> dict[str, Any]:
@@ -56,17 +54,23 @@ class Branches:
             return
         try:
             origin = solvers.origin_of(trace, iteration)
-            run, here, limits = self._run(trace), segment_at(trace, iteration), self._page.setting.limits
+            run, here = self._session.run_of(trace), segment_at(trace, iteration)
+            limits, label = self._page.setting.limits, trace.info.label if chosen is None else chosen.label
             old = run.experiment if run is not None else None
             if chosen is None and old is not None:  # a solver made to go further is another one
                 limits = replace(limits, tol=old.limits.tol)
+            going_on = None
+            if old is not None:  # at its λ there, with these limits and changes
+                problem_there = old.problem if here.lam is None else replace(old.problem, lam=here.lam)
+                entrants = old.entrants if chosen is None else (chosen,)
+                going_on = replace(old, problem=problem_there, limits=limits, entrants=entrants)
             make = partial(
                 LiveRun,
                 make_problem=lambda worker: problem,
                 solver=origin.solver if chosen is None else chosen.make(),
-                label=self._label(trace.info.label if chosen is None else chosen.label, iteration),
+                label=self._session.free_label(f"{label} from {iteration}"),
                 style=self._page.solvers.new_style({run.style for run in self._session.runs}),
-                experiment=old and _going_on(old, limits, here.lam, chosen),
+                experiment=going_on,
                 stopping=lambda problem: limits.stopping(here.f_star if problem.key == here.key else None),
                 probes=views.probes(problem),
                 origin=origin,
@@ -86,13 +90,10 @@ class Branches:
         row = cursor.row(rows)
         return None if row is None else int(rows["iteration"][row])
 
-    def _run(self, trace: Trace) -> DisplayedRun | None:
-        return next((run for run in self._session.runs if run.trace is trace), None)
-
     def _problem(self, trace: Trace, iteration: int) -> Problem | None:
         """Return the problem of a run at an iterate, if it is in memory: the run's own, or the page's if that
         differs only in λ."""
-        here, run = segment_at(trace, iteration), self._run(trace)
+        here, run = segment_at(trace, iteration), self._session.run_of(trace)
         own = run.problem if run is not None else None
         problem = own or self._page.problem.problem
         if problem is None or trace.info.solver == OWN_LOOP:  # which nobody here can replay
@@ -102,7 +103,8 @@ class Branches:
         return problem if own is not None or problem.key == here.key else None
 
     def _others(self, trace: Trace) -> list[Entrant]:
-        about = trace.info.problem
+        about, run = trace.info.problem, self._session.run_of(trace)
+        solver = run.solver if isinstance(run, LiveRun) else None
         how = {
             "uniform": not about.get("intercept") and not about.get("penalty_factors"),
             "weighted": bool(about.get("weighted")),
@@ -112,26 +114,10 @@ class Branches:
             for setting in self._page.solvers.settings
             if setting.penalty in ("", about["penalty"])
             and solvers.why_not_solver(setting.id, about["loss"], about["penalty"], **how) is None
-            and not self._is_same(setting, trace)
+            and not (solver is not None and setting.id == solver.id and setting.make() == solver)
         ]
-
-    def _is_same(self, setting: Entrant, trace: Trace) -> bool:
-        run = self._run(trace)
-        return isinstance(run, LiveRun) and setting.id == run.solver.id and setting.make() == run.solver
-
-    def _label(self, label: str, iteration: int) -> str:
-        taken = {run.label for run in self._session.runs}
-        names = (f"{label} from {iteration}{suffix}" for suffix in ("", *(f" ({k})" for k in range(2, 1000))))
-        return next(name for name in names if name not in taken)
 
 
 def _name(setting: Entrant) -> str:
     """Return the name of a solver of the list in the menu: its label, and its changed settings."""
     return ", ".join([setting.label, *(f"{name}={value}" for name, value in setting.params.items())])
-
-
-def _going_on(old: Experiment, limits: RunLimits, lam: float | None, chosen: Entrant | None) -> Experiment:
-    """Return the experiment of a branch: the old one at its λ, with these limits and changes."""
-    problem = old.problem if lam is None else replace(old.problem, lam=lam)
-    entrants = old.entrants if chosen is None else (chosen,)
-    return replace(old, problem=problem, limits=limits, entrants=entrants)

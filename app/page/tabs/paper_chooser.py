@@ -54,7 +54,8 @@ class PaperChooser:
         paper = papers().get(self.paper.value)
         found = {NO_EXHIBIT: ""}
         if paper is not None:
-            found |= {_line(one): id for id, one in paper.exhibits.items()}
+            for id, one in paper.exhibits.items():
+                found[f"{one.name}: {one.title}{' (not run)' if one.why_not else ''}"] = id
         self.choice.param.update(options=found, value="", visible=paper is not None)
 
     def _choose(self) -> None:
@@ -86,7 +87,3 @@ class PaperChooser:
             head = f"<h3>{html.escape(self.exhibit.name)}: what its runs say</h3>"
             self._verdicts.object = head + told
         self._verdicts.visible = bool(ended)
-
-
-def _line(exhibit: Exhibit) -> str:
-    return f"{exhibit.name}: {exhibit.title}" + (" (not run)" if exhibit.why_not else "")

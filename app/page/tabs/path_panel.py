@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from solverscope.app import ui
-from solverscope.app.page.protocols import PathPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.page.tabs.sweep_panel import chosen_of
 from solverscope.app.runs import problem_cache
 from solverscope.app.runs.pool import PoolFull, PoolWorker
@@ -133,7 +133,7 @@ class PathPanel:
     It is a watcher of the session, and the workers end with the session.
     """
 
-    def __init__(self, page: PathPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
         self._tracings: list[Tracing] = []
         self.workers: list[PoolWorker] = []  # one a solver; plots are drawn by others

@@ -12,7 +12,7 @@ from typing import Any
 from solverscope.app import ui
 from solverscope.app.benchopt import results
 from solverscope.app.benchopt.curves import BenchoptCurves
-from solverscope.app.page.protocols import HistoryPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.page.sidebar.own_data import UPLOAD_CHUNK_BYTES, OwnData
 from solverscope.app.runs.archive import Archive, ArchivedRun
 from solverscope.app.runs.compare import differing_ends, differing_settings, options
@@ -50,7 +50,7 @@ class RunsPanel:
     """The list of past runs, and its actions. A watcher of the session. Visitors who may use files of their
     own see results of benchopt above the list."""
 
-    def __init__(self, page: HistoryPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
         self._runs: list[ArchivedRun] = []
         self._entries: list[dict[str, Any]] = []
@@ -67,10 +67,7 @@ class RunsPanel:
         self.curves: BenchoptCurves | None = None
         if page.rights.own:
             size = {"chunk": UPLOAD_CHUNK_BYTES, "size": results.MAX_RESULTS_BYTES}
-            said = {
-                "label": "Open results of benchopt",
-                "tip": "own_data.benchopt",
-            }
+            said = {"label": "Open results of benchopt", "tip": "own_data.benchopt"}
             self.file = BenchoptFile(page.session, self._open, limits=size, **said)
             page.session.others.append(self.file.close)
             self.view.put_above(self.file)

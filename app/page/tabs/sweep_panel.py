@@ -12,7 +12,7 @@ import panel as pn
 
 from solverscope import datasets
 from solverscope.app import ui
-from solverscope.app.page.protocols import SweepPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.page.tabs.paper_chooser import PaperChooser
 from solverscope.app.runs.displayed_run import ExternalRun
 from solverscope.app.runs.past_run import LAST_STYLE
@@ -74,7 +74,7 @@ class SweepPanel:
     visitor who could name any could run any code here.
     """
 
-    def __init__(self, page: SweepPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session, self._rights = page, page.session, page.rights
         self.sweep: SweepDriver | None = None
         self._thread: threading.Thread | None = None
@@ -110,7 +110,7 @@ class SweepPanel:
             button.on_click(lambda event, act=act: (act(), self.update()))
         buttons = pn.FlexBox(self.button, self.hold, self.end, self.fill, align_items="center", margin=0)
         beside = pn.Column(buttons, self.place, margin=0, **narrow)
-        self.papers = PaperChooser(self._take, self._slots)
+        self.papers = PaperChooser(lambda text: self.text.param.update(value=text), self._slots)
         form = pn.FlexBox(self.text, beside, margin=0)
         line = pn.Column(self.papers.above, form, margin=0, sizing_mode="stretch_width")
         if reason := self._rights.no_sweeps:
@@ -198,9 +198,6 @@ class SweepPanel:
     def _slots(self) -> int:
         """Return the number of processes of a sweep on this machine: all cores but one, for the page."""
         return max(1, self._session.share.pool.slots - 1)
-
-    def _take(self, text: str) -> None:
-        self.text.value = text
 
     # in the thread of the sweep
 
@@ -406,10 +403,9 @@ def listed(id: str) -> datasets.DataSetInfo:
 def spec_text(setting: Experiment) -> str:
     """Write the settings of the page, over a range of λ, as TOML."""
     problem, kind = setting.problem, PENALTIES[setting.problem.penalty]
-    data = problem.data if problem.data in datasets.DATASETS else named(problem.data)
     options = "".join(f",{name}={value}" for name, value in problem.options.items())
     lines = [
-        f"data = {toml([data + options])}",
+        f"data = {toml([named(problem.data) + options])}",
         *([f"seeds = [{problem.seed}]"] if problem.seed else []),
         f"loss = {toml(problem.loss)}",
         f"penalty = {toml(problem.penalty)}",

@@ -75,7 +75,9 @@ class TabBar(Viewer):
         self._top, self._below = TabLine(), TabLine(css_classes=["below"])
         self.offer(views.TABS.values())
         self._top.param.watch(lambda event: self._open(event.new), "active")
-        self._below.param.watch(lambda event: self._choose(event.new), "active")
+        self._below.param.watch(
+            lambda event: self.param.update(chosen=self._groups[self._group][event.new].id), "active"
+        )
         self.param.watch(lambda event: self._chosen(), "chosen")
 
     def fold(self) -> None:
@@ -147,9 +149,6 @@ class TabBar(Viewer):
         self.chosen = (seen if seen in group else group[0]).id
         if self.chosen == before:
             self._show()
-
-    def _choose(self, at: int) -> None:
-        self.chosen = self._groups[self._group][at].id
 
     def __panel__(self) -> Viewable:
         return ui.column(self._top, self._below, kind="tab-bar")

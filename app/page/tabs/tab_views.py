@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solverscope.app.page.protocols import TabsPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.page.tabs.path_panel import PathPanel
 from solverscope.app.page.tabs.runs_panel import RunsPanel
 from solverscope.app.page.tabs.sweep_panel import SweepPanel
@@ -13,7 +13,7 @@ from solverscope.app.views import TABS, PastRuns, Path, Sweep, View, WhySlow
 PANELS = {Path.id: PathPanel, PastRuns.id: RunsPanel, Sweep.id: SweepPanel, WhySlow.id: WhyPanel}
 
 
-def tab_view(id: str, page: TabsPage) -> View:
+def tab_view(id: str, page: PanelPage) -> View:
     """Make the view of a tab of a page, whose session draws it from here on."""
     if id in PANELS:
         panel = PANELS[id](page)

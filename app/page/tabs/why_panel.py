@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from solverscope.app import views
-from solverscope.app.page.protocols import PathPage
+from solverscope.app.page.protocols import PanelPage
 from solverscope.app.runs import problem_cache
-from solverscope.app.runs.displayed_run import DisplayedRun
 from solverscope.app.runs.live import LiveRun
 from solverscope.app.runs.pool import PoolFull, PoolWorker
 from solverscope.app.runs.second_run import recorded, second_run
@@ -46,7 +45,7 @@ class WhyPanel:
     """The findings on the run under the cursor, with a button for each experiment. A watcher of the
     session."""
 
-    def __init__(self, page: PathPage) -> None:
+    def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
         self._started: list[StartedExperiment] = []
         self.view = WhySlow((), page.session.cursor)
@@ -60,12 +59,9 @@ class WhyPanel:
         here = [one for one in self._started if one.first is self._session.cursor.run]
         self.view.results = {one.finding.id: one.result() for one in here}
 
-    def _run(self, trace: Trace) -> DisplayedRun | None:
-        return next((run for run in self._session.runs if run.trace is trace), None)
-
     def _problem(self, trace: Trace) -> Problem | None:
         """Return the problem of a run, if it is in memory."""
-        run = self._run(trace)
+        run = self._session.run_of(trace)
         own = run.problem if run is not None else None
         return own or self._page.problem.known(trace.info.problem.get("key"))
 
@@ -82,7 +78,7 @@ class WhyPanel:
                 LiveRun,
                 make_problem=(lambda worker: problem) if same else partial(_made, second.problem),
                 solver=second.entrant.make(),
-                label=self._label(second.entrant.label),
+                label=self._session.free_label(second.entrant.label),
                 style=self._page.solvers.new_style({run.style for run in self._session.runs}),
                 experiment=second,
                 stopping=lambda problem: second.limits.stopping(),
@@ -99,17 +95,12 @@ class WhyPanel:
 
     def _experiment(self, trace: Trace) -> Experiment:
         """Return the experiment of a run, with one entrant."""
-        run = self._run(trace)
+        run = self._session.run_of(trace)
         found = run.experiment if isinstance(run, LiveRun) and run.origin is None else None
         if found is None or len(found.entrants) != 1 or trace.info.lams:
             return recorded(trace)
         lam = trace.info.problem.get("lam")
         return replace(found, problem=replace(found.problem, lam=lam, lam_ratio=None))
-
-    def _label(self, label: str) -> str:
-        taken = {run.label for run in self._session.runs}
-        names = (f"{label}{suffix}" for suffix in ("", *(f" ({k})" for k in range(2, 1000))))
-        return next(name for name in names if name not in taken)
 
 
 def _made(recipe: Recipe, worker: PoolWorker) -> Problem:

@@ -31,16 +31,8 @@ LOOKS = ("line_", "fill_", "text_", "marker", "size", "angle")
 NUMERIC_RANGES = (bm.DataRange1d, bm.Range1d)
 #: Places that may be names, and the axis that these are on.
 NAMED_PLACES = {
-    "x": 0,
-    "x0": 0,
-    "x1": 0,
-    "left": 0,
-    "right": 0,
-    "y": 1,
-    "y0": 1,
-    "y1": 1,
-    "top": 1,
-    "bottom": 1,
+    **dict.fromkeys(("x", "x0", "x1", "left", "right"), 0),
+    **dict.fromkeys(("y", "y0", "y1", "top", "bottom"), 1),
 }
 
 #: Elements that have no end on an axis.

@@ -45,7 +45,8 @@ class RecordFeed:
         if whole:
             rows, self._cursor, _ = trace.since(None)
             self._key, self._seen, self._stride = key, 0, 1
-        rows = _only(rows, kept(rows))
+        if (some := kept(rows)) is not None:
+            rows = {name: column[some] for name, column in rows.items()}
         count = len(rows["iteration"])
         if not (whole or count):
             return False
@@ -56,7 +57,9 @@ class RecordFeed:
         extra, self._extra = self._extra, not due[-1:].all()
         due[-1:] = True
         sent = np.flatnonzero(due)
-        new = _light(columns({name: column[sent] for name, column in rows.items()}))
+        made = columns({name: column[sent] for name, column in rows.items()})
+        with np.errstate(over="ignore"):  # float32, half the bytes on the wire: no screen shows more digits
+            new = {name: np.asarray(column, dtype=np.float32) for name, column in made.items()}
         if whole:
             self.source.data = new
             return True
@@ -80,16 +83,6 @@ class RecordFeed:
         self._cursor, self._key = None, None
         if len(self.source.data["x"]):
             self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}
-
-
-def _only(rows: Records, kept: np.ndarray | None) -> Records:
-    return rows if kept is None else {name: column[kept] for name, column in rows.items()}
-
-
-def _light(columns: Records) -> dict[str, np.ndarray]:
-    """Convert columns to float32, half the bytes on the wire: no screen shows more digits."""
-    with np.errstate(over="ignore"):
-        return {name: np.asarray(column, dtype=np.float32) for name, column in columns.items()}
 
 
 def known(column: np.ndarray) -> np.ndarray:

@@ -203,7 +203,9 @@ class RunPlot(View):
         labels = {trace: trace.info.label for trace in self.traces if trace not in together}
         curves = self.curves.match(self.traces, labels)
         axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
-        self._medians.show(self.traces, repeated, self._all_columns, self._shown, **axes)
+        self._medians.show(
+            self.traces, repeated, lambda one: self._columns(one, one.since(None)[0]), self._shown, **axes
+        )
         lines = self.curves.renderers + self._medians.renderers
         if lines != self._lines:
             self._fit_to(lines)
@@ -229,9 +231,6 @@ class RunPlot(View):
 
     def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"x": self.across(rows), "iteration": rows["iteration"], **self.values(trace, rows)}
-
-    def _all_columns(self, trace: Trace) -> dict[str, np.ndarray]:
-        return self._columns(trace, trace.since(None)[0])
 
     def across(self, rows: Records) -> np.ndarray:
         """Return the places of rows on the horizontal axis; nan if there is none."""

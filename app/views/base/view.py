@@ -126,7 +126,8 @@ class View(Cell):
         self._cover(True)
         self.param.watch(lambda event: self._show_or_hide(), "visible")
         if whole is None:
-            self.param.watch(lambda event: self._update_awaited(), "awaits")
+            # while it is hidden, it is said when the view is shown
+            self.param.watch(lambda event: self.in_sight and self._update_hint(), "awaits")
             self.cursor.param.watch(self._moved, ["run", "iteration"])
             self.update()
 
@@ -366,10 +367,6 @@ class View(Cell):
             f"Nothing has been observed of {html.escape(trace.info.label)} for this view: run it again, in "
             f"Python with <code>probes=[{html.escape(names)}]</code>."
         )
-
-    def _update_awaited(self) -> None:
-        if self.in_sight:  # else it is said when the view is shown
-            self._update_hint()
 
     def _cover(self, empty: bool) -> None:
         """Show the hint in place of the panes, or the other way round. By styles alone once the panes have

@@ -12,31 +12,6 @@ from jinja2 import Template
 
 from solverscope.app import ui
 
-TEMPLATE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{{ title | e }}</title>
-<link rel="icon" href="data:,">
-<style>:root { --ground: {{ ground }}; --ink: {{ ink }}; }
-{{ style }}</style>
-<script>{{ script }}</script>
-</head>
-<body>
-<h1>{{ title | e }}</h1>
-{% for section, place in sections %}
-<section><h2>{{ section.heading | e }}</h2>{{ section.body }}
-{% if section.figure %}
-<div class="plot"><div id="{{ roots[place].elementid }}" data-root-id="{{ roots[place].id }}"></div></div>
-{% endif %}
-</section>
-{% endfor %}
-{{ plot_script }}
-</body>
-</html>
-""")
-
 
 class Section(NamedTuple):
     """A part of a report: a heading, optionally a figure, and HTML below the heading."""
@@ -56,8 +31,9 @@ def report(title: str, sections: Sequence[Section]) -> str:
         ground, ink = drawn[0].border_fill_color, drawn[0].xaxis[0].axis_label_text_color
     words = {"script": script, "style": ui.asset("report.css"), "ground": ground, "ink": ink}
     words["sections"] = [(one, drawn.index(one.figure) if one.figure else 0) for one in sections]
+    template = Template(ui.asset("report.html"))
     if not drawn:
-        return TEMPLATE.render(title=title, **words)
+        return template.render(title=title, **words)
     return file_html(
-        drawn, title=title, template=TEMPLATE, template_variables=words, suppress_callback_warning=True
+        drawn, title=title, template=template, template_variables=words, suppress_callback_warning=True
     )

@@ -42,12 +42,10 @@ class Table(View):
 
 def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of texts."""
-    body = "".join(f"<tr>{_line('td', row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{_line('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _line(tag: str, cells: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
+    lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def cells(trace: Trace) -> list[tuple[Value, str]]:

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from solverscope.app.views.convergence.rate import RELIABLE_STEPS, same_end
+from solverscope.app.views.convergence.rate import RELIABLE_STEPS, same_end, violation_of
 from solverscope.solvers import SUPPORT, Trace, segments
 from solverscope.solvers.probes.probe import Seen
 
@@ -16,7 +16,7 @@ def nearest(trace: Trace, traces: Sequence[Trace]) -> Trace | None:
     """Return the run whose last weights stand for w*: the converged one on the problem of ``trace`` with the
     smallest violation; None if none has converged."""
     ended = [t for t in traces if t.status == "converged" and same_end(t, trace) and len(_seen(t)) > 1]
-    return min(ended, key=lambda t: _known(t.result.get("violation")), default=None)
+    return min(ended, key=violation_of, default=None)
 
 
 class Aways:
@@ -39,7 +39,8 @@ class Aways:
             if k < first:
                 continue
             if k not in known:
-                known[k] = _distance(one, star), _difference(one, star)
+                differing = np.setxor1d(one["indices"], star["indices"], assume_unique=True).size
+                known[k] = _distance(one, star), int(differing)
             found.append((k, *known[k]))
         at, distances, differences = np.array(found, dtype=float).reshape(-1, 3).T
         sure, length = RELIABLE_STEPS * _distance(before, star), float(np.linalg.norm(star["values"]))
@@ -57,15 +58,6 @@ class Aways:
 
 def _seen(trace: Trace) -> list[tuple[int, Seen]]:
     return trace.probes.entries(SUPPORT.name)
-
-
-def _known(violation: float | None) -> float:
-    return np.inf if violation is None else violation
-
-
-def _difference(one: Seen, other: Seen) -> int:
-    """Count the weights that are nonzero in exactly one of the two."""
-    return int(np.setxor1d(one["indices"], other["indices"], assume_unique=True).size)
 
 
 def _distance(one: Seen, other: Seen) -> float:

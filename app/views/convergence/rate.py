@@ -75,7 +75,7 @@ class Rate(RunPlot):
             stars = tuple(segment.f_star for segment in segments(trace))
             return stars if any(star is not None for star in stars) else None
         ended = [t for t in self.traces if t.result and same_end(t, trace) and len(_scored(t)) > 1]
-        return min(ended, key=_violation, default=None)
+        return min(ended, key=violation_of, default=None)
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         if self.measure == "objective":
@@ -121,8 +121,9 @@ def same_end(a: Trace, b: Trace) -> bool:
     return a is b or (keys[0] is not None and keys[0] == keys[1])
 
 
-def _violation(trace: Trace) -> float:
-    found = trace.result["violation"]
+def violation_of(trace: Trace) -> float:
+    """Return the violation with which a run ended; inf if it is not known."""
+    found = trace.result.get("violation")
     return np.inf if found is None else found
 
 

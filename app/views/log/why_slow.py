@@ -92,9 +92,10 @@ class WhySlow(View):
             self.cards.objects = [self._card(rank, one) for rank, one in enumerate(self.findings, 1)]
         cards: list[Any] = self.cards.objects
         for card, finding in zip(cards, self.findings, strict=True):
-            result, said = card[1], _result_line(self._result(finding))
-            if result.object != said:
-                result.object = said
+            result = html.escape(self._result(finding))
+            said = f"<p class='result' role='status'>{result}</p>" if result else ""
+            if card[1].object != said:
+                card[1].object = said
 
     def _card(self, rank: int, finding: Finding) -> pn.Column:
         css = [ui.asset("html.css", "why_slow.css")]
@@ -114,9 +115,7 @@ class WhySlow(View):
             self.try_out(trace, finding)
 
     def _result(self, finding: Finding) -> str:
-        if finding.remedy is None:
-            return ""
-        return self.results.get(finding.id, "")
+        return "" if finding.remedy is None else self.results.get(finding.id, "")
 
 
 def _examine(trace: Trace, problem: Problem | None, pulse: Callable[[], None]) -> list[Finding] | str:
@@ -135,7 +134,3 @@ def _told(rank: int, finding: Finding) -> str:
         f"<h3>{rank}. {html.escape(finding.id.replace('-', ' '))} <small>{share}</small></h3>"
         f"<p>{html.escape(finding.text)}</p><p class='note'>See {html.escape(finding.reference)}.</p>"
     )
-
-
-def _result_line(said: str) -> str:
-    return f"<p class='result' role='status'>{html.escape(said)}</p>" if said else ""

@@ -140,11 +140,8 @@ def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
         far = float(gap_bound(seen)[-1]) / max(gap, MIN_DRAWN_EPSILON)
         c = 8.0 * float(seen["G"]) ** 2 * H
         said += f"With 8G²H = {number(c, 3)} Theorem 7 allows an ε {number(far, 3)} times as large. "
-        worst = smallest_decrease(seen["gap"]) * c
+        # of (ε⁽ⁱ⁾ - ε⁽ⁱ⁺¹⁾)/(ε⁽ⁱ⁾)² over the steps
+        decreases = [(a - b) / a**2 for a, b in pairwise(seen["gap"].tolist()) if a > MIN_DRAWN_EPSILON]
+        worst = min(decreases, default=math.inf) * c
         said += f"The smallest decrease of ε is {number(worst, 3)} times the one that it promises."
     return f"<p>{said}</p>"
-
-
-def smallest_decrease(gap: np.ndarray) -> float:
-    """Return the smallest (ε⁽ⁱ⁾ − ε⁽ⁱ⁺¹⁾)/(ε⁽ⁱ⁾)² over the steps."""
-    return min(((a - b) / a**2 for a, b in pairwise(gap.tolist()) if a > MIN_DRAWN_EPSILON), default=math.inf)

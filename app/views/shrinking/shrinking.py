@@ -92,15 +92,8 @@ class Shrinking(ProbeView):
         )
         plot.vstrip("x0", "x1", source=self._epochs, color=ui.GREY, fill_alpha=0.13, line_alpha=0)
         plot.line("iteration", "largest", source=self._course, color=ui.COLORS[0], line_width=2)
-        plot.step(
-            "iteration",
-            "target",
-            source=self._course,
-            color=ui.COLORS[1],
-            line_dash="dashed",
-            line_width=1.5,
-            mode="after",
-        )
+        dashed = {"color": ui.COLORS[1], "line_dash": "dashed", "line_width": 1.5}
+        plot.step("iteration", "target", source=self._course, mode="after", **dashed)
         self.show_cursor(plot)
         return plot
 

@@ -113,7 +113,8 @@ class WhyLeft(ProbeView):
         self.drew(self.cursor.iteration)
         if not self._drawn.changed("test", trace, tested[-1], self.weight):
             return
-        weight = self._watched(trace)
+        # the last weight in place of one that does not exist
+        weight = min(self.weight, int(trace.probes.entry(ACTIVE.name, 0)[1]["size"]) - 1)
         course = tests(trace, weight)
         self._source.data = {name: course[name] for name in self._source.data}
         inside = course["inside"]
@@ -125,10 +126,6 @@ class WhyLeft(ProbeView):
         drawn = [name for name in DISTANCE_LINES if name in always or np.isfinite(course[name]).any()]
         self.figure.yaxis[0].axis_label = ui.upright(said.label(*drawn))
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, said)}.</p>"
-
-    def _watched(self, trace: Trace) -> int:
-        """Return the chosen weight, or the last one if that does not exist."""
-        return min(self.weight, int(trace.probes.entry(ACTIVE.name, 0)[1]["size"]) - 1)
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:

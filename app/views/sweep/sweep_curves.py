@@ -54,7 +54,10 @@ class SolverCurves(View):
 
     def put(self, curves: Curves) -> None:
         """Show these curves in the colours of their places, without unknown points."""
-        self._curves = {name: list(filter(_known, points)) for name, points in curves.items()}
+        self._curves = {
+            name: [(x, y) for x, y in points if x is not None and y is not None and math.isfinite(x + y)]
+            for name, points in curves.items()
+        }
         self.update()
 
     def has_content(self) -> bool:
@@ -106,10 +109,6 @@ class ChoiceCurves(SolverCurves):
                 squares.append((one.lam_1se, one.metric_1se, color))
         for source, rows in ((self.bars, bars), (self.rings, rings), (self.squares, squares)):
             source.data = ui.columns(source, rows)
-
-
-def _known(point: tuple[float | None, float | None]) -> bool:
-    return all(value is not None and math.isfinite(value) for value in point)
 
 
 def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

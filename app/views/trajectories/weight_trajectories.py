@@ -106,7 +106,9 @@ class Trajectories(ProbeView):
 
     def _controls(self) -> None:
         self._outputs = LineMenu(label="Output", options={}, width=120, visible=False)
-        self._outputs.param.watch(lambda event: self._take_output(event.new), "value")
+        self._outputs.param.watch(
+            lambda event: isinstance(event.new, int) and self.param.update(output=event.new), "value"
+        )
         field = pmui.TextInput.from_param(
             self.param.named, label="Features", width=180, size="small", margin=(4, 4), visible=False
         )
@@ -152,10 +154,6 @@ class Trajectories(ProbeView):
         self._outputs.param.update(options=options, value=output, visible=len(options) > 1)
         self.param.update(output=output, isolated=None)
 
-    def _take_output(self, output: object) -> None:
-        if isinstance(output, int):
-            self.output = output
-
     def _is_due(self, trace: Trace, at: int) -> bool:
         """Return whether weights have to be chosen and clustered again at an iterate."""
         setting = self.which, self.count, self.named, self.output, self.maker, self.clusters
@@ -179,11 +177,12 @@ class Trajectories(ProbeView):
             self.history = WeightHistory(entries, places)
             said = {"names": followed.names(places), "shape": trace.names.picture_shape}
             self.figures.pointer.args = {**self.figures.pointer.args, **said}
-        beta = _values(seen, places)
+        beta, none = _values(seen, places), np.full(places.size, -1, dtype=np.int32)
+        own = seen["labels"][places] if "labels" in seen else none
         self.grouping = Grouping.of(
             beta,
             beta - _values(entries[max(place - 1, 0)][1], places),
-            _own(seen, places),
+            own,
             self.maker,
             self.clusters,
         )
@@ -240,7 +239,9 @@ class Trajectories(ProbeView):
 
     def _sentences(self, followed: Followed, at: int, seen: Seen, beta: np.ndarray, moved: np.ndarray) -> str:
         number, grouping = ui.number, self.grouping
-        phase = "".join(f", {word}" for word in (_round(seen), str(seen["phase"])) if word)
+        phase = f", {seen['phase']}" if seen["phase"] else ""
+        if phase and int(seen["epoch"]) >= 0:
+            phase = f", epoch {number(int(seen['epoch']))}{phase}"
         sizes = np.unique(grouping.labels[grouping.labels >= 0], return_counts=True)[1]
         lines = [
             f"<b>{html.escape(followed.trace.info.label)}</b> at iteration {number(at)}{phase}: "
@@ -297,13 +298,3 @@ def _values(seen: Seen, places: np.ndarray) -> np.ndarray:
     there = places < seen["values"].size
     found[there] = seen["values"][places[there]]
     return np.clip(np.nan_to_num(found), -MAX_WEIGHT_SIZE, MAX_WEIGHT_SIZE)
-
-
-def _own(seen: Seen, places: np.ndarray) -> np.ndarray:
-    """Return the solver's own clusters, -1 if there are none."""
-    return seen["labels"][places] if "labels" in seen else np.full(places.size, -1, dtype=np.int32)
-
-
-def _round(seen: Seen) -> str:
-    """Return the number of the round, or epoch, of a solver with phases."""
-    return f"epoch {ui.number(int(seen['epoch']))}" if int(seen["epoch"]) >= 0 and seen["phase"] else ""

@@ -141,6 +141,7 @@ class Clustered(LineSearchParams, Solver):
         """Advance by Figure 4."""
         descent = Descent(one_subgradient, self.search(), SmoothStop(), restarts=True)
         course = Course(problem)
+        aggregated = problem.design.n_outputs == 1 if self.aggregate == "auto" else self.aggregate == "true"
         point, B = problem.at(w0), self.inverse(problem)  # 1
         for _ in range(self.rounds):  # 2
             fine = descent.iterates(point, B, course.progress)
@@ -150,7 +151,7 @@ class Clustered(LineSearchParams, Solver):
             assert change is not None  # there has been a fine iteration
             clusters = self._cluster(problem, point.w, change)  # 7, 8
             yield course.clustered(clusters)
-            coarse = coarse_problem(problem, clusters, aggregated=self._aggregates(problem))
+            coarse = coarse_problem(problem, clusters, aggregated=aggregated)
             gamma = coarse.at(clusters.down(point.w))  # 9
             iterates = descent.iterates(gamma, self.inverse(coarse), DescentProgress(0.0))
             ending = yield from record_iterates(iterates, course.coarse, self._coarse_is_enough())  # 10-13
@@ -162,9 +163,6 @@ class Clustered(LineSearchParams, Solver):
             course.round += 1
         patch_up = descent.iterates(point, B, course.progress)
         return (yield from record_iterates(patch_up, partial(course.fine, phase="patch-up")))  # 16-19
-
-    def _aggregates(self, problem: Problem) -> bool:
-        return problem.design.n_outputs == 1 if self.aggregate == "auto" else self.aggregate == "true"
 
     def _fine_is_enough(self, iterate: DescentIterate) -> bool:
         return iterate.t >= self.fine_iterations

@@ -20,17 +20,10 @@ from ...search.line_search import INEXACT, Armijo, Exact, LineSearch, Wolfe
 from ..common_params import as_in
 from ..iterate import Ending, Iterate
 from ..solver import Solver
+from . import rules
 from .estimates import FullMatrix, LimitedMemory
 from .loop import Descent, record_iterates
 from .progress import DescentProgress
-from .rules import (
-    DirectionFinding,
-    DirectionRule,
-    NonsmoothStop,
-    SmoothStop,
-    Subgradients,
-    one_subgradient,
-)
 
 SEARCHES = (
     "search along the direction: to the minimum (exact), by the Wolfe conditions, by the same from a long "
@@ -107,12 +100,12 @@ class LineMethod(LineSearchParams, Solver):
         """Return the descent for an f that is smooth, or has kinks."""
         parts = self.direction(), self.search(to_last_kink=self.unbounded == "last-kink")
         if smooth:
-            return Descent(*parts, SmoothStop(), restarts=True)
-        subgradients = Subgradients(self.subgradient == "random", self.random_at_zero, self.seed)
+            return Descent(*parts, rules.SmoothStop(), restarts=True)
+        subgradients = rules.Subgradients(self.subgradient == "random", self.random_at_zero, self.seed)
         unit = self.first_step == "unit"
-        return Descent(*parts, NonsmoothStop(self.stagnation), subgradients, unit_first_step=unit)
+        return Descent(*parts, rules.NonsmoothStop(self.stagnation), subgradients, unit_first_step=unit)
 
-    def direction(self) -> DirectionRule:
+    def direction(self) -> rules.DirectionRule:
         """Return the rule that finds a direction."""
         raise TypeError(f"{type(self).__name__} does not define direction()")
 
@@ -136,8 +129,8 @@ class OneSubgradientMethod(LineMethod):
         title="first step at w = 0",
     )
 
-    def direction(self) -> DirectionRule:
-        return one_subgradient
+    def direction(self) -> rules.DirectionRule:
+        return rules.one_subgradient
 
 
 @dataclass(frozen=True)
@@ -213,8 +206,8 @@ class DirectionFindingMethod(LineMethod):
     def dense_vectors(self) -> int:
         return 12 + (MOST_SUBGRADIENTS if self.finding == "qp" else 0)
 
-    def direction(self) -> DirectionRule:
-        return DirectionFinding(self.epsilon, self.epsilon_start, self.kmax, self.finding)
+    def direction(self) -> rules.DirectionRule:
+        return rules.DirectionFinding(self.epsilon, self.epsilon_start, self.kmax, self.finding)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """The kernel of the proximal quasi-Newton method: a sweep of coordinate descent over the inner problem."""
 
-from __future__ import annotations
-
 from ...compute.jit import kernel
 from ...linalg.row_norms import soft_thresholded
 

@@ -174,17 +174,14 @@ def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> floa
         own, here = g[part], penalty.on(part)
         ridge = np.zeros_like(own) if at is None else here.ridge_gradient(at.w[part])
         v = here.subgradient(np.zeros_like(own), own - ridge)
-        u = v if here.factors is None else _divided(v, here.factors)
+        u, factors = v, here.factors
+        if factors is not None:  # weights without a penalty are left out
+            u = np.divide(v, factors, out=np.zeros_like(v), where=factors > 0.0)
         squares += float(u @ v)
         noise += off * design.reach(u, first=part.start) + unit * float(np.abs(u) @ np.abs(ridge))
     noise += 0.5 * design.n_outputs * (off * _length(design.column_lengths())) ** 2 / penalty.least_factor
     value = problem.scale * dual.value
     return value - (0.5 * squares + noise) / penalty.ridge - unit * (abs(value) + squares / penalty.ridge)
-
-
-def _divided(v: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return v_j over the factor of j, and 0 for weights without a penalty."""
-    return np.divide(v, factors, out=np.zeros_like(v), where=factors > 0.0)
 
 
 def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> float:

@@ -1,7 +1,5 @@
 """The pointwise maximum of lines b + t a over t >= 0, and its ties: Algorithm 4 of Yu et al. 2010."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...compute.jit import kernel

@@ -6,7 +6,6 @@ import functools
 import math
 import uuid
 from collections import namedtuple
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -101,6 +100,12 @@ class MarginLoss(Loss):
         """
         raise TypeError(f"{type(self).__name__} does not define dual")
 
+    @classmethod
+    def register_formulas(cls, term: type) -> None:
+        """Register the formulas for kernels, by the class of their term."""
+        margin_derivatives.register(term, cls.derivatives)
+        dual.register(term, cls.dual)
+
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMargin:
         return BoundMargin(self, 1, np.ascontiguousarray(part.y, dtype=np.int64))
 
@@ -115,7 +120,7 @@ class BoundMargin(RowLoss):
 
     @property
     def term(self) -> Any:
-        return margin_term(self.declared)
+        return term_of(self.declared)
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         margin_values(self.term, Z.reshape(-1), y, out)
@@ -161,27 +166,22 @@ def f1(true: np.ndarray, found: np.ndarray, weights: np.ndarray | None = None) -
     return 2.0 * float(w[true & found].sum()) / among if among else 0.0
 
 
-def margin_term(loss: MarginLoss) -> Any:
+def term_of(loss: Loss) -> Any:
     """Return the term of a loss: its hyper-parameters that are numbers, in a class of its own."""
-    cls = term_class(type(loss), _register)
+    cls = term_class(type(loss))
     return cls(*(getattr(loss, name) for name in cls._fields))
 
 
-def _register(cls: type, loss: type[MarginLoss]) -> None:
-    margin_derivatives.register(cls, loss.derivatives)
-    dual.register(cls, loss.dual)
-
-
 @functools.cache
-def term_class(loss: type[Loss], register: Callable[[type, Any], None]) -> type:
-    """Make the class of a loss's terms, with its hyper-parameters that are numbers, and ``register`` its
-    formulas. Compiled kernels are cached under its name, which therefore holds a digest of the loss's source;
+def term_class(loss: Any) -> type:
+    """Make the class of a loss's terms, with its hyper-parameters that are numbers, and register its formulas
+    for it. Compiled kernels are cached under its name, which therefore holds a digest of the loss's source;
     without a source they are compiled anew in every process."""
     inside = loss.__module__.startswith(f"{__name__.partition('.')[0]}.")
     digest = "" if inside else (source_digest(loss) or uuid.uuid4().hex)[:16]
     numbers = [p.name for p in parameters(loss) if isinstance(p.default, int | float)]
     cls = namedtuple(f"{loss.__name__}Term{digest}", numbers, module=__name__)
-    register(cls, loss)
+    loss.register_formulas(cls)
     return globals().setdefault(cls.__name__, cls)  # where Numba's cache finds it again
 
 

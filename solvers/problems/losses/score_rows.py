@@ -8,8 +8,6 @@ where they are not wanted: Numba compiles what is left of a version without them
 one row: the class, the sign, or 0 and 1 for each label.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

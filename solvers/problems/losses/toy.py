@@ -64,15 +64,11 @@ class BoundToy(BoundLoss):
 
     @property
     def piecewise_linear(self) -> bool:
-        return not (self._cone.any() or self._quadratic.any())
+        return not (self._cone.any() or self.pieces[:, 4:].any())
 
     @property
     def _cone(self) -> np.ndarray:
         return self.pieces[:, 0] == 1.0
-
-    @property
-    def _quadratic(self) -> np.ndarray:
-        return np.asarray(self.pieces[:, 4:].any(axis=1))
 
     def _each(self, column: slice | int, w: np.ndarray) -> np.ndarray:
         """Return columns of ``pieces``, a row a piece, as they combine with the entries of w."""
@@ -122,7 +118,8 @@ class BoundToy(BoundLoss):
         return heights[top] - heights <= np.maximum(allowed, allowed[top])
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        return np.array([self.heights(_moved(scores, delta, t)).max()])
+        w = scores.Z[:, 0] if delta is None else scores.Z[:, 0] + t * delta.Z[:, 0]
+        return np.array([self.heights(w).max()])
 
     def residual(self, scores: Scores) -> Scores:
         active, gradients = self.active(scores.Z[:, 0])
@@ -195,10 +192,6 @@ class BoundToy(BoundLoss):
     def metric(self, scores: Scores) -> float:
         """Return nan: there is nothing to predict."""
         return math.nan
-
-
-def _moved(scores: Scores, delta: Scores | None, t: float) -> np.ndarray:
-    return scores.Z[:, 0] if delta is None else scores.Z[:, 0] + t * delta.Z[:, 0]
 
 
 def _residual(gradient: np.ndarray) -> Scores:

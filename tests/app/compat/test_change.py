@@ -65,12 +65,23 @@ def test_few_changes_are_left():
     assert len(ALL) <= 10
 
 
+REPORTS = Path(compat.__file__).with_name("reports")
+#: The library of each report.
+REPORTED = {REPORTS / f"{change.name.rpartition('.')[2]}.md": change.package for change in ALL}
+
+
+def test_every_report_is_that_of_one_change():
+    assert sorted(REPORTS.iterdir()) == sorted(REPORTED)
+
+
 @pytest.mark.parametrize(
-    ("package", "report"),
-    [*((change.package, change.report) for change in ALL), ("numba", kernel_cache.NUMBA_REPORT)],
-    ids=[*(change.name for change in ALL), "kernel_cache"],
+    ("package", "path"),
+    [(package, path) for path, package in REPORTED.items()]
+    + [("numba", Path(kernel_cache.__file__).with_suffix(".md"))],
+    ids=lambda value: getattr(value, "stem", value),
 )
-def test_each_has_a_report_that_could_be_sent(package, report):
+def test_each_has_a_report_that_could_be_sent(package, path):
+    report = path.read_text(encoding="utf-8")
     assert re.match("# .+\n", report)
     assert [part for part in PARTS if f"\n{part}\n" in report] == list(PARTS)
     _, example, versions = (report.partition(f"\n{part}\n")[2] for part in PARTS)

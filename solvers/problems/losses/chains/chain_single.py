@@ -1,7 +1,5 @@
 """Forward-backward of a single chain with scaled messages, for kernels that take one instance at a time."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -13,7 +13,7 @@ from ....declare import Trait
 from ....linalg.scores import Scores
 from ..duals import of_rows, over_rows
 from ..loss import Loss
-from ..margin import term_class
+from ..margin import term_of
 from ..row_loss import RowLoss
 from ..score_rows import row_derivatives
 
@@ -88,6 +88,13 @@ class TargetLoss(Loss):
         """
         raise TypeError(f"{type(self).__name__} does not define dual")
 
+    @classmethod
+    def register_formulas(cls, term: type) -> None:
+        """Register the formulas for kernels, by the class of their term."""
+        target_derivatives.register(term, cls.derivatives)
+        target_dual.register(term, cls.dual)
+        row_derivatives.register(term, target_row)
+
     def why_not_targets(self, y: np.ndarray) -> str | None:
         """Return why the loss cannot be bound to targets; return None if it can."""
         return None
@@ -142,7 +149,7 @@ class BoundTarget(Targets, RowLoss):
 
     @property
     def term(self) -> Any:
-        return target_term(self.declared)
+        return term_of(self.declared)
 
     def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
         H = np.empty_like(scores.Z)
@@ -179,18 +186,6 @@ def explained(left: np.ndarray, whole: np.ndarray) -> float:
     """Return the mean of 1 - left/whole over the entries; if whole is 0, count 1 if left is 0, else 0."""
     share = np.divide(left, whole, out=(left > 0.0).astype(np.float64), where=whole > 0.0)
     return float(np.mean(1.0 - share))
-
-
-def target_term(loss: TargetLoss) -> Any:
-    """Return the term of a loss: its hyper-parameters that are numbers, in a class of its own."""
-    cls = term_class(type(loss), _register)
-    return cls(*(getattr(loss, name) for name in cls._fields))
-
-
-def _register(cls: type, loss: type[TargetLoss]) -> None:
-    target_derivatives.register(cls, loss.derivatives)
-    target_dual.register(cls, loss.dual)
-    row_derivatives.register(cls, target_row)
 
 
 @by_class

@@ -20,8 +20,8 @@ from solverscope.app.views.landscape.landscape_data import (
     GROUNDS,
     PLANES,
     LandscapeScene,
+    LandscapeSetting,
     PlacedRun,
-    Shown,
     observed,
     scene,
 )
@@ -45,7 +45,7 @@ AXIS_LABELS = {
 class Made(NamedTuple):
     """A plot, what it shows, and the source of the marks at the cursor."""
 
-    shown: Shown
+    shown: LandscapeSetting
     scene: LandscapeScene
     plot: Plot
     marks: ColumnDataSource
@@ -87,7 +87,7 @@ class LandscapeView(View):
         self._wrong = ""
         self._drawing = self._offering = False
 
-    def _shown(self) -> Shown | None:
+    def _shown(self) -> LandscapeSetting | None:
         """Return what is to be drawn: the runs on the problem of the run under the cursor; None until one of
         them has two iterates."""
         first = self.chosen or next((trace for trace in self.traces if len(trace)), None)
@@ -103,7 +103,7 @@ class LandscapeView(View):
         own = (self.chosen, self.cursor.iteration) if kind == "step" else (None, 0)
         pair = tuple(menu.value for menu in self._weights) if kind == "weights" else (0, 1)
         newest = [numbers[trace][-1] for trace in traces]
-        return Shown(first.problem, traces, newest, kind, self._ground.value, *own, pair)
+        return LandscapeSetting(first.problem, traces, newest, kind, self._ground.value, *own, pair)
 
     def has_content(self) -> bool:
         return self._shown() is not None
@@ -148,7 +148,7 @@ class LandscapeView(View):
         """Return the runs on the plot that are still shown."""
         return [] if self._made is None else [r for r in self._made.scene.runs if r.trace in self.traces]
 
-    def _draw_marks(self, shown: Shown | None) -> None:
+    def _draw_marks(self, shown: LandscapeSetting | None) -> None:
         """Mark the cursor's iterate, and describe it."""
         own = next((run for run in self._placed if run.trace is self.chosen), None)
         new = self._drawing and self._made is not None and shown is not None
@@ -179,7 +179,9 @@ class LandscapeView(View):
             self.cursor.place(trace, iteration)
 
 
-def _drawn_plot(shown: Shown, looks: Sequence[tuple[str, str]], pulse: Callable[[], None]) -> Made | str:
+def _drawn_plot(
+    shown: LandscapeSetting, looks: Sequence[tuple[str, str]], pulse: Callable[[], None]
+) -> Made | str:
     """Return the plot, or a sentence on why there is none."""
     from solverscope.app.views.base import rendering  # HoloViews takes long to import
     from solverscope.app.views.landscape import landscape_elements

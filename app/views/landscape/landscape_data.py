@@ -63,7 +63,7 @@ class LandscapeScene(NamedTuple):
     captured: float
 
 
-class Shown(NamedTuple):
+class LandscapeSetting(NamedTuple):
     """What a landscape is drawn from: the runs on one problem, with their newest iterations.
 
     ``kind`` is what spans the plane (one of ``PLANES``), ``ground`` what is drawn (of ``GROUNDS``). A step is
@@ -94,7 +94,7 @@ def observed(trace: Trace, size: int) -> tuple[np.ndarray, sparse.csr_array] | N
     return np.array([k for k, _ in entries]), points
 
 
-def scene(shown: Shown, pulse: Callable[[], None]) -> LandscapeScene:
+def scene(shown: LandscapeSetting, pulse: Callable[[], None]) -> LandscapeScene:
     """Return the landscape; ``pulse`` is called every 50 ms or so.
 
     Raises ValueError, one sentence, if there is no such plane.
@@ -129,7 +129,7 @@ def _objectives(trace: Trace, iterations: np.ndarray) -> np.ndarray:
 
 
 def _plane(
-    shown: Shown,
+    shown: LandscapeSetting,
     seen: Sequence[tuple[Trace, tuple[np.ndarray, sparse.csr_array]]],
     points: sparse.csr_array,
     best: int,
@@ -156,7 +156,7 @@ def _plane(
     return main_plane(points, 0, best)
 
 
-def _window(shown: Shown, runs: Sequence[PlacedRun], a: np.ndarray, b: np.ndarray) -> Window:
+def _window(shown: LandscapeSetting, runs: Sequence[PlacedRun], a: np.ndarray, b: np.ndarray) -> Window:
     """Return what is seen of the plane: all iterates, or those near a step."""
     places = np.stack([a, b], axis=1)
     if shown.kind == "step":
@@ -173,7 +173,9 @@ def grid(window: Window, across: int, up: int) -> tuple[np.ndarray, np.ndarray]:
     return np.linspace(window.x0, window.x1, across), np.linspace(window.y0, window.y1, up)
 
 
-def _heights(shown: Shown, plane: WeightPlane, window: Window, pulse: Callable[[], None]) -> np.ndarray:
+def _heights(
+    shown: LandscapeSetting, plane: WeightPlane, window: Window, pulse: Callable[[], None]
+) -> np.ndarray:
     """Return what is drawn on a grid, (b, a): as fine as ``GRID_SECONDS`` allow."""
     section = PlaneSection(shown.problem, plane)
     began = time.thread_time()

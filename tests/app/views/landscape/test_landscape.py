@@ -10,7 +10,7 @@ import pytest
 from solverscope import datasets, solvers
 from solverscope.app import views
 from solverscope.app.ui.menu import Menu
-from solverscope.app.views.landscape.landscape_data import MAX_PLACED, Shown, observed, scene
+from solverscope.app.views.landscape.landscape_data import MAX_PLACED, LandscapeSetting, observed, scene
 from solverscope.app.views.landscape.landscape_elements import log_heights
 from solverscope.solvers import SUPPORT, WIDE
 from solverscope.solvers.probes.kept_weights import weight_entries
@@ -27,7 +27,7 @@ def traces(small_problem):
 
 def shown_of(traces, kind="main", ground="objective", run=None, iteration=0, pair=(0, 1)):
     newest = [weight_entries(trace.probes)[-1][0] for trace in traces]
-    return Shown(traces[0].problem, list(traces), newest, kind, ground, run, iteration, pair)
+    return LandscapeSetting(traces[0].problem, list(traces), newest, kind, ground, run, iteration, pair)
 
 
 def test_iterates_stand_where_they_are_and_the_ground_is_f_there(traces, small_problem):

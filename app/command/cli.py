@@ -438,6 +438,22 @@ def serve(
     return FINISHED
 
 
+@app.command("open")
+def open_(
+    query: str = argument("What follows the ? of the page's address, as story=armijo.", default=""),
+    browser: str | None = option(
+        "--browser", "PROGRAM", "A Chromium, Chrome or Edge; by default one that is installed."
+    ),
+    plugin: list[str] = PLUGIN_OPTION,
+) -> int:
+    """Show the page in a window of its own, and end with it."""
+    from .desktop import find_browser, open_window
+
+    plugins.load_all(plugin)  # here too: what is wrong is said at once
+    served = [*itertools.chain(*(("--plugin", one) for one in plugin))]
+    return open_window(query.lstrip("?"), find_browser(browser), served)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status, after one line on standard error if it is 2 or 4."""
     status = BAD_INPUT

@@ -22,6 +22,7 @@ from solverscope.app.compat.bokeh_server import when_made
 from solverscope.app.serving import classroom, page_registry, page_socket
 from solverscope.app.serving.access import COOKIES_READ, HEADERS_READ, OWN_NAMES, refusal, refuse
 from solverscope.app.serving.classroom import Where
+from solverscope.app.serving.manifest import MANIFEST_HANDLERS
 from solverscope.app.serving.serve_options import Serving
 
 HEADERS = {
@@ -98,7 +99,8 @@ def _install(
         server.default_router.rules.insert(1, classroom.rule(path, context))
         server.add_handlers(".*", [(f"{path}/known", _IsKnownHandler, {"context": context})])
         server.add_handlers(".*", [(f"{path}/left", page_registry.PageClosedHandler)])
-        server.add_handlers(".*", [(f"{path}{below}", handler) for below, handler in for_programs.items()])
+        below = {**MANIFEST_HANDLERS, **for_programs}
+        server.add_handlers(".*", [(f"{path}{name}", handler) for name, handler in below.items()])
     server.default_router.rules.insert(0, Rule(Where(_shorten_host), RequestHandler))
     server.add_transform(_SecurityHeaders)
 

@@ -37,7 +37,7 @@ MAX_AXIS_WEIGHTS = 40
 CLICK_REACH = 0.03
 #: What the axes are, by what spans the plane.
 AXIS_LABELS = {
-    "main": ("from the best point towards the start", "main direction of what remains"),
+    "main": ("from the best point towards the start", "main direction  ·  of what remains"),
     "step": ("along the step at the cursor", "steepest descent there, or towards the best point"),
 }
 
@@ -82,7 +82,7 @@ class LandscapeView(View):
         self._head.append(pn.FlexBox(*menus, align_items="center", margin=0))
         self.plot = ui.holoviews_pane()
         self._said = ui.cursor_text(3, 6)
-        self._body.extend([ui.column(self.plot, kind="plots"), self._said])
+        self._body.extend([ui.column(self.plot, kind="plots tall"), self._said])
         self._made: Made | None = None
         self._wrong = ""
         self._drawing = self._offering = False

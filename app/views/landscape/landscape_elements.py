@@ -45,7 +45,7 @@ def landscape(
         hv.Overlay(elements),
         partial(_add_marks, marks),
         xlabel=labels[0],
-        ylabel=labels[1],
+        ylabel=ui.upright(labels[1]),
         xlim=(window.x0, window.x1),
         ylim=(window.y0, window.y1),
     )

@@ -1,4 +1,4 @@
-// The card of the story, and its parts where a phone shows them. Needs ask.js.
+// The card of the story, and its parts where a phone shows them. Needs ask.js and glossary.js.
 const LOOK = 100 // milliseconds between looks for the view that a step points at
 const ACTS = ["pointerdown", "wheel", "keydown"]
 const narrow = matchMedia("(max-width: 599.95px)") // a phone: see layout.css
@@ -40,7 +40,7 @@ function guideSteps(model, go) {
     root.hidden = step.text === undefined
     if (root.hidden) { at = null; enough(); return }
     place.textContent = `Step ${step.at + 1} of ${count}`
-    said.textContent = step.text
+    said.replaceChildren(...glossed(step.text))
     note.textContent = step.note
     before.disabled = step.at === 0
     next.disabled = step.at === count - 1
@@ -73,8 +73,9 @@ function storyCard({model}) {
     const other = told !== null && told !== model.text.question
     told = model.text.question ?? null
     if (other && told) { requestAnimationFrame(() => root.scrollIntoView({block: "start"})) }
-    question.textContent = model.text.question ?? ""
-    points.replaceChildren(...(model.text.points ?? []).map((point) => element("li", {}, point)))
+    const known = new Set()
+    question.replaceChildren(...glossed(model.text.question ?? "", known))
+    points.replaceChildren(...(model.text.points ?? []).map((point) => element("li", {}, ...glossed(point, known))))
     draw()
   }
   const expect = () => {

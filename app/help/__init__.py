@@ -26,6 +26,11 @@ def all_tips() -> dict[str, str]:
     return {id: text for component in table("tooltips") for id, text in tips(component).items()}
 
 
+def glossary() -> list[dict[str, Any]]:
+    """Return the technical words of stories: id, names, text, and the two paths of a picture."""
+    return [{"id": id, **word} for id, word in table("glossary").items()]
+
+
 def tip(id: str, **values: object) -> str:
     """Return the tooltip with an id, with ``values`` in place of the names in braces."""
     return tips(id.partition(".")[0])[id].format(**values)

@@ -29,7 +29,7 @@ class StoryCard(Component):
 
     ask = param.Dict(default={}, doc="what is asked before the run, the answer, and what it was")
 
-    _esm = ui.page_script("ask.js", "story_card.js", render="storyCard")
+    _esm = ui.page_script("ask.js", "glossary.js", "story_card.js", render="storyCard")
     _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "ask.css", "story_card.css")]
 
     def __init__(self, guide: Guide, prediction: Prediction, on_back: Callable[[], None]) -> None:
@@ -88,5 +88,5 @@ class StoryPart(Component):
     css_classes = param.List(default=["part"])
     sizing_mode = "stretch_width"
 
-    _esm = ui.page_script("ask.js", "story_card.js", render="storyPart")
+    _esm = ui.page_script("ask.js", "glossary.js", "story_card.js", render="storyPart")
     _stylesheets: ClassVar[list[str]] = [ui.asset("component.css", "ask.css", "story_card.css")]

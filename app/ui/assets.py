@@ -6,7 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from solverscope.app.help import all_tips, tips
+from solverscope.app.help import all_tips, glossary, tips
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
@@ -46,8 +46,9 @@ def page_script(*names: str, **exports: str) -> str:
 
 @cache
 def head_script(*names: str) -> str:
-    """Return the script in the head of a page: all tooltips, ``elements.js`` and these files."""
-    return f"{_library(all_tips())}\n{asset(*names)}"
+    """Return the script in the head of a page: all tooltips, the glossary, ``elements.js`` and these files."""
+    words = f"const GLOSSARY = {json.dumps(glossary(), ensure_ascii=False)}"
+    return f"{_library(all_tips())}\n{words}\n{asset(*names)}"
 
 
 def _library(texts: dict[str, str]) -> str:

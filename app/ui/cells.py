@@ -32,6 +32,8 @@ from .assets import asset
 from .frames import ONE_AT_A_TIME, Frames, kernel_cells
 from .inline_styles import DIST, inline_styles
 
+#: Outputs of one display that follow it, at most: the newest.
+MOST_OUTPUTS = 8
 #: What a cell says until its plot is drawn, at once where style sheets are not allowed either.
 WAITING_HTML = (
     "<style>@keyframes solverscope-late {{ from {{ visibility: hidden }} }}</style>\n"
@@ -133,7 +135,7 @@ class Cell(Viewer):
         data, about = bundle
         id = about.get(EXEC_MIME, {}).get("id", "")
         if id and (cells := kernel_cells()) is not None:
-            self._shown_at = [*self._shown_at, Frames(id)]
+            self._shown_at = [*self._shown_at[1 - MOST_OUTPUTS :], Frames(id)]
             cells.after_each.add(self)
         said = WAITING_HTML.format(id=id) + data["text/html"] + DRAWN.format(id=id)
         return {**data, "text/html": said}, about

@@ -46,7 +46,7 @@ def page_script(*names: str, **exports: str) -> str:
 
 @cache
 def head_script(*names: str) -> str:
-    """Return the script in the head of a page: all tooltips, the glossary, ``elements.js`` and these files."""
+    """Return the script in the head of a page: tooltips, the glossary, ``elements.js`` and these files."""
     words = f"const GLOSSARY = {json.dumps(glossary(), ensure_ascii=False)}"
     return f"{_library(all_tips())}\n{words}\n{asset(*names)}"
 

@@ -32,6 +32,9 @@ from .assets import asset
 from .frames import ONE_AT_A_TIME, Frames, kernel_cells
 from .inline_styles import DIST, inline_styles
 
+#: Outputs of one display that follow it, at most: the newest.
+MOST_OUTPUTS = 8
+
 
 def packed(script: str) -> str:
     """Return a script as :file:`assets/offline.js` unpacks it."""
@@ -116,7 +119,7 @@ class Cell(Viewer):
         data, about = bundle
         id = about.get(EXEC_MIME, {}).get("id", "")
         if id and (cells := kernel_cells()) is not None:
-            self._shown_at = [*self._shown_at, Frames(id)]
+            self._shown_at = [*self._shown_at[1 - MOST_OUTPUTS :], Frames(id)]
             cells.after_each.add(self)
         said = asset("cell.html").replace("{id}", id).replace("{plot}", data["text/html"])
         return {**data, "text/html": said}, about

@@ -114,7 +114,8 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
     shown = []
     for entry in entries:
         options = ", ".join(f"{name}={value}" for name, value in entry["options"].items())
-        shown.append({**entry, "problem": f"{entry['loss']} with {entry['penalty']}", "options": options})
+        problem = f"{entry['loss']} with {entry['penalty']}" if entry["loss"] else None
+        shown.append({**entry, "problem": problem, "options": options})
     _show(HISTORY_TABLE, shown)
     put("".join(f"{e['damage']}\n" for e in entries if "damage" in e))
 

@@ -80,10 +80,6 @@ def add(paths: Sequence[str]) -> list[int]:
         found = []
         for path in map(Path, paths):
             traces = _curves(archive, path) if path.suffix == BENCHOPT_SUFFIX else read(path)
-            if any(not trace.info.problem for trace in traces):
-                raise ValueError(
-                    f"{path} has runs without a problem of ours: read it in Python, by solvers.read"
-                )
             found += [(trace, path.stat().st_mtime) for trace in traces]
         return [archive.enter(trace, started=written) for trace, written in found]
 

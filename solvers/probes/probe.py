@@ -160,7 +160,7 @@ def _line(it: Iterate) -> dict[str, np.ndarray] | None:
 
 def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
     memory = it.live.get("memory")
-    if not hasattr(memory, "matrices"):  # None, or a plug-in's own class
+    if memory is None or not hasattr(memory, "matrices"):  # a plug-in's own class
         return None
     seen = {name: np.array(value) for name, value in memory.matrices().items()}
     # a trace may thin out the row of this iterate: what belongs to these pairs is kept with them

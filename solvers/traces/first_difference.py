@@ -101,7 +101,8 @@ class RunComparison:
         """Return the result as a sentence, in which the runs have these names."""
         if self.difference is not None:
             return f"{self._results(left, right)}{self.difference.sentence(left, right)}"
-        titles = ", ".join(q.title for q in QUANTITIES if q.name in self.quantities)
+        known = {quantity.name: quantity.title for quantity in QUANTITIES}
+        titles = ", ".join(known.get(name, name) for name in self.quantities)
         return f"{left} and {right} are the same in {self.iterates} iterates: {titles}"
 
     def _results(self, left: str, right: str) -> str:
@@ -164,7 +165,7 @@ def compare_runs(
         if a is None or b is None:
             return RunComparison(count, tuple(compared), difference or _end(a, b))
         count += 1
-        for quantity in QUANTITIES:
+        for quantity in (*QUANTITIES, *map(_own, sorted({*a.own} & {*b.own}))):
             result = quantity.name in RESULTS
             if difference is not None and not result:
                 continue
@@ -189,7 +190,9 @@ def _iterates(run: Trace | Iterable[Iterate]) -> Iterator[Iterate]:
     rows, _, _ = run.since(None)
     last = len(rows["iteration"]) - 1
     for k in range(last + 1):
-        iterate = Iterate(**{name: column[k] for name, column in rows.items()})
+        row = {name: column[k] for name, column in rows.items()}
+        own = {name: float(row.pop(name)) for name in row.keys() - FIELDS.keys()}
+        iterate = Iterate(**row, own=own)
         yield replace(iterate, w=run.w) if k == last else iterate
 
 
@@ -285,6 +288,16 @@ def _field(name: str, vanishes: bool = False) -> Quantity:
         return value if field.is_known(value) else None
 
     return Quantity(name, field.label, read, vanishes)
+
+
+def _own(name: str) -> Quantity:
+    """Return a field that solvers or loops add to their records."""
+
+    def read(iterate: Iterate) -> float | None:
+        value = iterate.own[name]
+        return None if math.isnan(value) else value
+
+    return Quantity(name, name, read)
 
 
 def _of(reference: str, attribute: str, part: Callable[[Any], Any] | None = None) -> Callable[[Iterate], Any]:

@@ -89,7 +89,7 @@ class Convergence(RunPlot):
         reached = (
             rows["objective"][t.info.along(rows["iteration"], "iteration") == s.first] for t, s, rows in read
         )
-        best = [float(np.nanmin(objectives)) for objectives in reached if len(objectives)]
+        best = [float(np.nanmin(objectives)) for objectives in reached if not np.all(np.isnan(objectives))]
         return min(best, default=math.nan), False
 
     @property

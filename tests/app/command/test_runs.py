@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from solverscope import solvers
 from solverscope.app.runs import archive as archive_module
 from solverscope.app.runs.archive import PERSISTENT_LIMITS, Archive, default_path
 from solverscope.solvers import Trace
@@ -32,8 +33,8 @@ def written(command, tmp_path):
 
     def write(ending="jsonl"):
         path = tmp_path / f"runs.{ending}"
-        solvers = ("--solver", "quick=prox-qn,memory=4", "--solver", "prox-gd")
-        assert command("run", "breast-cancer", *solvers, "--max-iter", "5", "--out", str(path)).status == 0
+        chosen = ("--solver", "quick=prox-qn,memory=4", "--solver", "prox-gd")
+        assert command("run", "breast-cancer", *chosen, "--max-iter", "5", "--out", str(path)).status == 0
         return path
 
     return write
@@ -45,6 +46,21 @@ def test_before_the_first_run_there_is_nothing_and_nothing_is_made(command):
     assert answer.out.startswith("no runs are kept yet")
     assert command("runs", "--json").out == ""
     assert not default_path().exists()
+
+
+def test_a_loop_without_a_problem_is_imported_listed_and_compared(command, tmp_path):
+    for name, factor in (("a", 0.5), ("b", 0.25)):
+        with solvers.OwnLoop(name) as run:
+            for k in range(3):
+                run.iterate(trust_radius=factor**k)
+        run.trace.save(tmp_path / f"{name}.jsonl")
+    answer = command("runs", "import", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+    assert (answer.status, answer.out) == (0, "1\n2\n"), answer.err
+    assert "None" not in command("runs").out
+    assert "trust_radius" in command("runs", "export", "1", "--format", "csv").out.splitlines()[0]
+    told = command("diff", "1", "2")
+    assert (told.status, told.err) == (1, "")
+    assert "first difference: iteration 1, trust_radius: 0.5 of a #1 and 0.25 of b #2" in told.out
 
 
 def test_runs_that_were_imported_are_listed(command, written):

@@ -128,6 +128,18 @@ def test_runs_of_other_steps_part_where_what_they_arrive_at_does():
     assert first.sentence().startswith("first difference: iteration 0, objective f")
 
 
+def test_fields_of_their_own_are_compared_where_both_have_them():
+    def run(*radii, **more):
+        records = [{"iteration": k, "objective": 1.0, "radius": r} | more for k, r in enumerate(radii)]
+        return Trace.from_records(records, label="a")
+
+    found = compare_runs(run(1.0, 0.5), run(1.0, 0.25, accepted=1.0))
+    assert (found.difference.iteration, found.difference.name) == (1, "radius")
+    assert found.quantities == ("objective", "radius")
+    same = compare_runs(run(1.0, 0.5), run(1.0, 0.5))
+    assert same.sentence("a", "b") == "a and b are the same in 2 iterates: objective f, radius"
+
+
 def test_another_working_set_comes_before_the_step_that_it_led_to():
     found = first(iterates("prox-qn"), iterates("prox-qn", shrinking=False))
     assert found.name == "working_set"

@@ -145,6 +145,26 @@ def test_a_run_that_is_still_at_work_elsewhere_is_shown_as_far_as_it_is(history,
     assert (past.state, past.word, len(past.trace)) == ("stopped", "so far", 1)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("told", [{}, {"objective": 1.0}])
+def test_a_loop_without_a_problem_is_listed_and_all_views_draw_what_it_tells(history, panel, session, told):
+    with solvers.OwnLoop("mine") as run:
+        for k in range(8):
+            run.iterate(trust_radius=0.5**k, **told)
+    id = history.change(lambda archive: archive.enter(run.trace)).result(60)
+    panel.settle()
+    (listed,) = panel.view.list.entries
+    assert (listed["title"], listed["data"], listed["lam"]) == ("mine #1", "", "–")
+    panel.act("show", [id])
+    for kind in (*views.ABOVE_TABS, *views.TABS.values()):
+        if kind not in (views.Path, views.PastRuns):
+            session.show_in(kind((), session.cursor))
+    session.cursor.place(session.runs[0].trace, 3)
+    session.tick()  # an error in drawing is logged, and fails the test
+    drawn = {view.id for view in session.views if view.has_content()}
+    assert {"convergence", "record", "summary"} <= drawn
+
+
 def test_all_views_draw_a_run_of_the_past(enter, panel, session):
     id = enter()
     panel.settle()

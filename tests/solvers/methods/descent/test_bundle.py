@@ -149,14 +149,6 @@ def test_a_tiny_ridge_and_many_cuts_end_no_run():
     assert trace.dual_gap[-1] < 0.5 * trace.dual_gap[1]
 
 
-def test_a_start_is_where_it_starts():
-    problem = hinge(binary())
-    w0 = np.random.default_rng(3).normal(size=problem.size)
-    first = next(solvers.make_solver("ls-bmrm").iterate(problem, w0))
-    np.testing.assert_array_equal(first.w, w0)
-    assert first.dual_gap >= 0.0
-
-
 def test_a_small_minimum_is_reached_though_the_quadratic_programs_are_large():
     """Separable, with rows of length 100: f* is 3e-6 of f(0), and the entries of Q/λ are 1e5."""
     rng = np.random.default_rng(0)

@@ -6,10 +6,10 @@ const WORDS = GLOSSARY.flatMap(({names, ...meaning}) => names.map((name) => {
   return {...meaning, name, found: new RegExp(`(?<!${LETTER})${literal}(?!${LETTER})`, "iu")}
 }))
 
-function term(shown, {text, line, mark}) {
+function term(shown, {id, text, line, mark}) {
   const picture = shape("svg", {viewBox: "0 0 64 32", "aria-hidden": "true"},
     shape("path", {d: line}), shape("path", {d: mark, class: "mark"}))
-  const box = element("span", {popover: "auto", class: "meaning", role: "note"}, picture, element("span", {}, text))
+  const box = element("span", {popover: "auto", class: "meaning", id: `meaning-${id}`}, picture, element("span", {}, text))
   let pressed = false
   const show = () => {
     if (!el.isConnected || box.matches(":popover-open")) { return }
@@ -21,7 +21,7 @@ function term(shown, {text, line, mark}) {
   const hide = () => { if (!pressed && box.matches(":popover-open")) { box.hidePopover() } }
   const press = () => { pressed = !pressed; pressed ? show() : hide() }
   box.addEventListener("toggle", ({newState}) => { if (newState === "closed") { pressed = false } })
-  const el = button(shown, press, {class: "term", mouseenter: show, mouseleave: hide, focus: show, blur: hide})
+  const el = button(shown, press, {class: "term", "aria-describedby": `meaning-${id}`, mouseenter: show, mouseleave: hide, focus: show, blur: hide})
   return [el, box]
 }
 

@@ -77,3 +77,26 @@ def test_back_and_forward_change_the_page_as_the_address(visit):
         go()
         tab.wait_until(lambda name=name, value=value: shows(name, value), f"{name} at λ = {value}")
     assert tab.page.evaluate("history.length") == entries
+
+
+def test_a_technical_word_says_what_it_means_to_pointer_press_and_keyboard(visit):
+    tab = visit(story="shrinking")
+    tab.page.locator("summary").filter(has_text="What to look for").click()
+    terms = tab.page.locator("button.term")
+    tab.wait_until(lambda: terms.count() > 2 and terms.nth(1).is_visible(), "words with a meaning")
+    names = [name.lower() for name in terms.all_inner_texts()]
+    assert len(set(names)) == len(names), "each is told once"
+    shown = tab.page.locator(".meaning:popover-open")
+    terms.nth(0).hover()
+    tab.wait_until(lambda: shown.count() == 1, "the meaning at the pointer")
+    assert "may change" in shown.inner_text()
+    tab.page.mouse.move(700, 400)
+    tab.wait_until(lambda: shown.count() == 0, "no meaning")
+    terms.nth(1).focus()
+    tab.wait_until(lambda: shown.count() == 1, "the meaning at the focus")
+    terms.nth(1).press("Enter")
+    tab.page.mouse.move(700, 400)
+    assert shown.count() == 1, "it was pressed"
+    tab.page.keyboard.press("Escape")
+    tab.wait_until(lambda: shown.count() == 0, "no meaning after Escape")
+    assert tab.errors == []

@@ -104,6 +104,6 @@ def test_the_page_draws_its_curves_and_says_what_the_other_views_are_for(visit, 
         page.tab_bar.chosen = view.id
         page.session.tick()
         tab = page.tabs[view.id]
-        if view.id in ("shrinking", "line-search", "memory"):
+        if view.id in ("shrinking", "memory"):
             assert not tab.has_content()
             assert covered(tab)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compute.jit import inlined, kernel
 from ...declare import Trait, param, random_seed
-from ...linalg.row_norms import factor_of, row_prox
+from ...linalg.row_norms import row_prox
 from ...problems.certificates.optimality import Knows
 from ...problems.losses.instances import weighted_residual
 from ...problems.problem import Problem
@@ -79,8 +79,8 @@ class FobosState:
         self.instances = loss.instances()
         n_features = problem.design.n_features
         factors = problem.penalty.factor_array[: n_features * loss.n_outputs : loss.n_outputs]
-        taken = np.zeros(n_features, dtype=np.int64)
-        self.settled = Settled(strengths, factors, taken, np.zeros(n_features))
+        self.factors = factors if factors.size else np.ones(n_features)
+        self.settled = Settled(strengths, np.zeros(n_features, dtype=np.int64), np.zeros(n_features))
         self.place = np.full(n_features, -1, dtype=np.int64)
 
     def steps(self, order: np.ndarray) -> None:
@@ -90,11 +90,11 @@ class FobosState:
         for part in runs_of(order, self.problem):
             self.length, touched = fobos_steps(
                 self.rows, self.instances, W, tail, part, self.t, self.eta0, self.length, self.settled,
-                self.place,
+                self.factors, self.place,
             )  # fmt: skip
             self.t += part.size
             design.touched += touched
-        settle(W, self.t, self.eta0, self.length, self.settled)
+        settle(W, self.t, self.eta0, self.length, self.settled, self.factors)
 
 
 def choose(problem: Problem, seed: int) -> float:
@@ -135,19 +135,18 @@ def choose(problem: Problem, seed: int) -> float:
 
 
 class Settled(NamedTuple):
-    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge), and the penalty factors of features (none if all
-    are 1); for each feature the number of proximal steps that its row has taken, and the sum of their
-    lengths."""
+    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge); for each feature the number of proximal steps
+    that its row has taken, and the sum of their lengths."""
 
     strengths: np.ndarray
-    factors: np.ndarray
     steps: np.ndarray
     length: np.ndarray
 
 
 @kernel
-def settle_row(W, j, t, eta0, length, settled):
-    """Take the proximal steps that row j still lacks, up to step t; ``length`` is the sum of all lengths."""
+def settle_row(W, j, t, eta0, length, settled, factor):
+    """Take the proximal steps that row j still lacks, up to step t; ``length`` is the sum of all lengths, and
+    ``factor`` the row's penalty factor."""
     w, (l1, l2, _, ridge) = W[j], settled.strengths
     at_once = ridge == 0.0 and (l1 == 0.0 or l2 == 0.0)  # proximal steps of one norm add up
     for s in range(t if at_once else settled.steps[j] + 1, t + 1):
@@ -157,7 +156,7 @@ def settle_row(W, j, t, eta0, length, settled):
         if zero:
             break
         step = length - settled.length[j] if at_once else eta0 / np.sqrt(s)
-        proximal_step(w, factor_of(settled.factors, j) * step, settled.strengths)
+        proximal_step(w, factor * step, settled.strengths)
 
 
 @inlined
@@ -171,7 +170,7 @@ def proximal_step(w, step, strengths):
 
 
 @kernel
-def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place):
+def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, factors, place):
     """Take steps t + 1, t + 2, ... for the instances of ``order``; return the sum of all lengths, and the
     entries of X touched. ``place`` (all -1) is work space."""
     starts, features, values = rows
@@ -189,7 +188,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
                 if place[j] < 0:
                     place[j], mine[n] = n, j
                     n += 1
-                    settle_row(W, j, t, eta0, length, settled)
+                    settle_row(W, j, t, eta0, length, settled, factors[j])
                 for c in range(m):
                     Z[row - lo, c] += x * W[j, c]
         weighted_residual(instances, i, Z, tail, G, G_tail)
@@ -204,7 +203,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
         for c in range(tail.size):
             tail[c] -= eta * G_tail[c]
         for q in range(n):
-            proximal_step(W[mine[q]], factor_of(settled.factors, mine[q]) * eta, settled.strengths)
+            proximal_step(W[mine[q]], factors[mine[q]] * eta, settled.strengths)
         for q in range(transitions.shape[0]):
             proximal_step(transitions[q], eta, settled.strengths)
         for q in range(n):
@@ -215,8 +214,8 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
 
 
 @kernel
-def settle(W, t, eta0, length, settled):
+def settle(W, t, eta0, length, settled, factors):
     """Take the missing proximal steps of every row."""
     for j in range(W.shape[0]):
-        settle_row(W, j, t, eta0, length, settled)
+        settle_row(W, j, t, eta0, length, settled, factors[j])
         settled.steps[j], settled.length[j] = t, length

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -54,6 +54,9 @@ class Estimator(BaseEstimator):
         λ, or λ/λ_max; with neither, what :func:`solvers.make_problem` takes.
     fit_intercept : bool
         Whether a constant is fitted for each output, which is not penalised.
+    penalty_factors : array, mapping or str, optional
+        v ≥ 0 of each feature, whose strength is λ v: an array, {name: v} with 1 for all others, or "adaptive"
+        for 1/|w| of a ridge.
     tol, max_iter, max_seconds : optional
         Where the run ends: violation, or proved bound, relative to that at w = 0; iterations; CPU seconds.
     scope : bool or callable
@@ -85,6 +88,7 @@ class Estimator(BaseEstimator):
     lam: float | None = None
     lam_ratio: float | None = None
     fit_intercept: bool = True
+    penalty_factors: Any = None
     tol: float | None = 1e-6
     max_iter: int | None = None
     max_seconds: float | None = 600.0
@@ -106,8 +110,13 @@ class Estimator(BaseEstimator):
         """Solve the problem of ``X`` and ``y``, set the record, and return the problem and its weights;
         ``params`` are those of ``make_problem``."""
         penalty = {"penalty": self.penalty, "penalty_params": self.penalty_params}
-        problem = make_problem(X, y, loss=loss, intercept=self.fit_intercept, **penalty, **params)
-        if (names := getattr(self, "feature_names_in_", None)) is not None:
+        names = getattr(self, "feature_names_in_", None)
+        factors = self.penalty_factors
+        if names is not None and isinstance(factors, Mapping):
+            factors = _by_place(factors, list(names))
+        about = {"loss": loss, "intercept": self.fit_intercept, "penalty_factors": factors}
+        problem = make_problem(X, y, **about, **penalty, **params)
+        if names is not None:
             problem.names = replace(problem.names, features=tuple(names))
         id = self.solver
         if id == AUTO:
@@ -151,6 +160,13 @@ class Estimator(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+def _by_place(factors: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
+    """Return the penalty factors of all features; raise ValueError, one sentence, for a name of none."""
+    if unknown := [name for name in factors if name not in names]:
+        raise ValueError(f"penalty_factors name {unknown[0]!r}, but X has no such column: choose one")
+    return np.array([factors.get(name, 1.0) for name in names], dtype=np.float64)
 
 
 def shifts_freely(G: np.ndarray) -> bool:

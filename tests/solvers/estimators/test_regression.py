@@ -111,3 +111,27 @@ def test_sparse_features_give_the_model_of_dense_ones(diabetes, intercept):
 def test_regressions_that_do_not_fit_are_refused_in_a_sentence(params, X, y, said):
     with pytest.raises(ValueError, match=said):
         SparseRegressor(**{"lam": 0.1} | params).fit(X, y)
+
+
+def test_penalty_factors_are_the_lasso_of_scikit_learn_on_columns_divided_by_them(diabetes):
+    X, y = diabetes
+    factors = np.linspace(0.5, 3.0, X.shape[1])
+    ours = SparseRegressor(lam=0.3, penalty_factors=factors, tol=1e-10).fit(X, y)
+    theirs = Lasso(0.3, tol=1e-14, max_iter=100_000).fit(X / factors, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_ / factors, atol=1e-5)
+    assert 0 < np.count_nonzero(ours.coef_) < X.shape[1]
+
+
+def test_penalty_factors_name_the_columns_of_a_data_frame(diabetes):
+    pandas = pytest.importorskip("pandas")
+    X, y = diabetes
+    frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    fitted = SparseRegressor(lam=2.0, penalty_factors={"c3": 0.0}, tol=1e-10).fit(frame, y)
+    slope = X.T @ (fitted.predict(frame) - y) / len(y)
+    assert abs(slope[3]) < 1e-6, "it has no penalty"
+    assert fitted.coef_[3] != 0.0
+    assert np.abs(slope).max() <= 2.0 * (1.0 + 1e-6)
+    with pytest.raises(ValueError, match="penalty_factors name 'c99', but X has no such column"):
+        SparseRegressor(lam=2.0, penalty_factors={"c99": 0.0}).fit(frame, y)
+    adaptive = SparseRegressor(lam=0.5, penalty_factors="adaptive", tol=1e-10).fit(frame, y)
+    assert np.count_nonzero(adaptive.coef_) < X.shape[1]

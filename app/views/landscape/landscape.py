@@ -106,6 +106,8 @@ class LandscapeView(View):
         return LandscapeSetting(first.problem, traces, newest, kind, self._ground.value, *own, pair)
 
     def has_content(self) -> bool:
+        if self._made is not None and not self._placed:  # else it would keep runs that are gone in memory
+            self._made = self.plot.object = None
         return self._shown() is not None
 
     def draw(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
 import holoviews as hv
 import numpy as np
 import panel as pn
@@ -128,6 +131,17 @@ def test_a_plane_that_cannot_be_drawn_is_said_to_be_so(traces):
     kind.value = "weights"
     up.value = across.value
     assert "This plane cannot be drawn: both directions are the same." in said(view)
+
+
+def test_runs_that_are_gone_are_not_kept_in_memory(small_problem):
+    trace = solvers.solve(small_problem, "prox-gd", max_iter=5, probes=[SUPPORT])
+    view = views.Landscape([trace])
+    gone = ref(trace)
+    view.show([])
+    view.cursor.run = None
+    del trace
+    gc.collect()
+    assert gone() is None
 
 
 def test_problems_of_two_variables_have_their_playground():

@@ -35,6 +35,7 @@ from ..settings.settings_table import (
     SEED,
 )
 from . import printing, signals, streams
+from .desktop import open_
 from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
 from .history import diff, history
 from .options import (
@@ -301,6 +302,7 @@ def paper(
 
 app.add_typer(history, name="runs")
 app.command()(diff)
+app.command("open")(open_)
 
 
 @app.command()
@@ -436,22 +438,6 @@ def serve(
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else FINISHED if ended.code is None else 1
     return FINISHED
-
-
-@app.command("open")
-def open_(
-    query: str = argument("What follows the ? of the page's address, as story=armijo.", default=""),
-    browser: str | None = option(
-        "--browser", "PROGRAM", "A Chromium, Chrome or Edge; by default one that is installed."
-    ),
-    plugin: list[str] = PLUGIN_OPTION,
-) -> int:
-    """Show the page in a window of its own, and end with it."""
-    from .desktop import find_browser, open_window
-
-    plugins.load_all(plugin)  # here too: what is wrong is said at once
-    served = [*itertools.chain(*(("--plugin", one) for one in plugin))]
-    return open_window(query.lstrip("?"), find_browser(browser), served)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,13 +7,14 @@ import shutil
 import socket
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from itertools import chain
 from subprocess import DEVNULL, Popen, TimeoutExpired
 from tempfile import TemporaryDirectory
 
-from ..serving.manifest import MANIFEST_PATH
+from .. import plugins
+from .options import PLUGIN_OPTION, argument, option
 
 #: Browsers that can show a page in a window without tabs: their commands, and where others are installed.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
@@ -28,6 +29,19 @@ INSTALLED = (
 MAX_START_SECONDS, ASK_SECONDS = 120.0, 0.1
 #: Seconds that the server has to end.
 END_SECONDS = 5.0
+
+
+def open_(
+    query: str = argument("QUERY", "What follows the ? of the page's address, as story=armijo.", default=""),
+    browser: str | None = option(
+        "--browser", "PROGRAM", "A Chromium, Chrome or Edge; by default one that is installed."
+    ),
+    plugin: list[str] = PLUGIN_OPTION,
+) -> int:
+    """Show the page in a window of its own, and end with it."""
+    plugins.load_all(plugin)  # here too: what is wrong is said at once
+    served = [*chain(*(("--plugin", one) for one in plugin))]
+    return open_window(query.lstrip("?"), find_browser(browser), served)
 
 
 def find_browser(given: str | None = None) -> str:
@@ -58,6 +72,8 @@ def open_window(query: str, browser: str, served: Sequence[str], browser_options
     served, browser_options : sequence of str
         Options of `serve`, and of the browser.
     """
+    from ..serving.manifest import MANIFEST_PATH  # the server's libraries take long to import
+
     at = f"http://localhost:{_free_port()}/app"
     serve = [sys.executable, "-P", "-m", "solverscope", "serve", "--port", at.split(":")[2].split("/")[0]]
     options = ["--no-first-run", "--no-default-browser-check"]
@@ -85,6 +101,8 @@ def _free_port() -> int:
 
 def _answers(address: str, server: Popen) -> bool:
     """Return whether the server answers at an address before it ends, or before it takes too long."""
+    import urllib.request
+
     until = time.monotonic() + MAX_START_SECONDS
     while server.poll() is None and time.monotonic() < until:
         try:

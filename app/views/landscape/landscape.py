@@ -43,9 +43,10 @@ AXIS_LABELS = {
 
 
 class Made(NamedTuple):
-    """A plot, what it shows, and the source of the marks at the cursor."""
+    """A plot, what spans its plane and what is drawn, and the source of the marks at the cursor."""
 
-    shown: LandscapeSetting
+    kind: str
+    ground: str
     scene: LandscapeScene
     plot: Plot
     marks: ColumnDataSource
@@ -105,8 +106,14 @@ class LandscapeView(View):
         newest = [numbers[trace][-1] for trace in traces]
         return LandscapeSetting(first.problem, traces, newest, kind, self._ground.value, *own, pair)
 
+    def unobserved(self) -> str:
+        """Return why there is nothing to draw of a run that is there."""
+        if (run := self.chosen) is not None and len(run) and run.problem is None:
+            return "This run's problem is not in memory: run it again."
+        return super().unobserved()
+
     def has_content(self) -> bool:
-        if self._made is not None and not self._placed:  # else it would keep runs that are gone in memory
+        if self._made is not None and not self._placed:
             self._made = self.plot.object = None
         return self._shown() is not None
 
@@ -154,7 +161,7 @@ class LandscapeView(View):
         """Mark the cursor's iterate, and describe it."""
         own = next((run for run in self._placed if run.trace is self.chosen), None)
         new = self._drawing and self._made is not None and shown is not None
-        waits = new and (shown.kind, shown.ground) != (self._made.shown.kind, self._made.shown.ground)
+        waits = new and (shown.kind, shown.ground) != self._made[:2]
         note = self._wrong or ("Drawing it …" if waits else "")
         k = None if own is None else own.at(self.cursor.iteration)
         self.drew(None if own is None else int(own.iteration[k]))
@@ -196,7 +203,7 @@ def _drawn_plot(
     marks, styles = ui.source(*landscape_elements.CURSOR_COLUMNS), dict(zip(shown.traces, looks, strict=True))
     runs = [(run, *styles[run.trace]) for run in found.runs]
     plot = rendering.drawn(landscape_elements.landscape, found, runs, labels, marks)
-    return Made(shown, found, plot, marks)
+    return Made(shown.kind, shown.ground, found, plot, marks)
 
 
 def _weight_name(problem: Problem, j: int) -> str:
@@ -216,7 +223,7 @@ def _largest_weights(problem: Problem, traces: Sequence[Trace]) -> dict[str, int
 
 def _sentences(scene: LandscapeScene, run: PlacedRun, k: int) -> list[str]:
     """Describe the cursor's iterate and the plane in words."""
-    label, off = html.escape(run.trace.info.label), ui.number(float(run.distance[k]), 3)
+    label, off = html.escape(run.label), ui.number(float(run.distance[k]), 3)
     share = f"{100.0 * scene.captured:.0f} %"
     return [
         f"<b>{label}</b>, iterate {ui.number(int(run.iteration[k]))}: {off} off the plane. Faint steps are "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+from weakref import ReferenceType, ref
 
 import numpy as np
 from scipy import sparse
@@ -37,14 +38,20 @@ GROUNDS = {"Objective": "objective", "Loss": "loss", "Penalty": "penalty"}
 
 class PlacedRun(NamedTuple):
     """Iterates of a run: numbers, objectives, a and b of the nearest places on the plane, distances from
-    it."""
+    it. It keeps no run in memory."""
 
-    trace: Trace
+    held: ReferenceType[Trace]
+    label: str
     iteration: np.ndarray
     objective: np.ndarray
     a: np.ndarray
     b: np.ndarray
     distance: np.ndarray
+
+    @property
+    def trace(self) -> Trace | None:
+        """Return the run, while something else keeps it."""
+        return self.held()
 
     def at(self, iteration: int) -> int:
         """Return the position of the last iterate up to an iteration, else of the first."""
@@ -109,7 +116,10 @@ def scene(shown: LandscapeSetting, pulse: Callable[[], None]) -> LandscapeScene:
     a, b, distance = plane.place(points)
     ends = np.cumsum([at.size for _, (at, _) in seen])[:-1]
     columns = (np.split(column, ends) for column in (objective, a, b, distance))
-    runs = [PlacedRun(trace, at, *own) for (trace, (at, _)), *own in zip(seen, *columns, strict=True)]
+    runs = [
+        PlacedRun(ref(trace), trace.info.label, at, *own)
+        for (trace, (at, _)), *own in zip(seen, *columns, strict=True)
+    ]
     total = float(np.sum(a * a + b * b + distance * distance))
     window = _window(shown, runs, a, b)
     return LandscapeScene(

@@ -86,7 +86,7 @@ def _path(scene: LandscapeScene, run: PlacedRun, color: str, dash: str) -> list[
     alpha = FAR_ALPHA + (NEAR_ALPHA - FAR_ALPHA) * (1.0 - far)
     steps = (run.a[:-1], run.b[:-1], run.a[1:], run.b[1:], np.minimum(alpha[:-1], alpha[1:]))
     looks = {"color": color, "line_dash": dash, "line_width": 2, "alpha": hv.dim("alpha")}
-    label = np.full(run.a.size, run.trace.info.label)
+    label = np.full(run.a.size, run.label)
     told = {
         "run": "@run",
         "iteration": "@iteration",

@@ -13,11 +13,12 @@ import pytest
 from solverscope import datasets, solvers
 from solverscope.app import views
 from solverscope.app.ui.menu import Menu
+from solverscope.app.views.base.cursor import Cursor
 from solverscope.app.views.landscape.landscape_data import MAX_PLACED, LandscapeSetting, observed, scene
 from solverscope.app.views.landscape.landscape_elements import log_heights
-from solverscope.solvers import SUPPORT, WIDE
+from solverscope.solvers import SUPPORT, WIDE, Trace
 from solverscope.solvers.probes.kept_weights import weight_entries
-from tests.app.helpers import click, said
+from tests.app.helpers import click, hint, said
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,12 @@ def test_runs_that_are_gone_are_not_kept_in_memory(small_problem):
     del trace
     gc.collect()
     assert gone() is None
+
+
+def test_of_a_run_whose_problem_is_gone_it_says_so(traces):
+    loaded = Trace.from_records(list(traces[0].records()), **traces[0].info.record())
+    view = views.Landscape([loaded], Cursor(run=loaded, follow=False))
+    assert "This run's problem is not in memory" in hint(view)
 
 
 def test_problems_of_two_variables_have_their_playground():

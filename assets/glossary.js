@@ -12,7 +12,8 @@ function term(shown, {id, text, line, mark}) {
   const box = element("span", {popover: "auto", class: "meaning", id: `meaning-${id}`}, picture, element("span", {}, text))
   let pressed = false
   const show = () => {
-    if (!el.isConnected || box.matches(":popover-open")) { return }
+    if (!el.isConnected || box.isConnected) { return }
+    el.getRootNode().append(box) // not within the text, which stays as it is told
     box.showPopover()
     const at = el.getBoundingClientRect(), {offsetWidth: width, offsetHeight: height} = box
     box.style.left = `${Math.max(4, Math.min(at.left, innerWidth - width - 4))}px`
@@ -20,9 +21,10 @@ function term(shown, {id, text, line, mark}) {
   }
   const hide = () => { if (!pressed && box.matches(":popover-open")) { box.hidePopover() } }
   const press = () => { pressed = !pressed; pressed ? show() : hide() }
-  box.addEventListener("toggle", ({newState}) => { if (newState === "closed") { pressed = false } })
-  const el = button(shown, press, {class: "term", "aria-describedby": `meaning-${id}`, mouseenter: show, mouseleave: hide, focus: show, blur: hide})
-  return [el, box]
+  box.addEventListener("toggle", ({newState}) => { if (newState === "closed") { pressed = false; box.remove() } })
+  const el = button(shown, press,
+    {class: "term", "aria-describedby": `meaning-${id}`, mouseenter: show, mouseleave: hide, focus: show, blur: hide})
+  return el
 }
 
 function glossed(text, known = new Set()) {
@@ -34,7 +36,7 @@ function glossed(text, known = new Set()) {
     if (next === undefined) { return [...parts, rest] }
     const end = next.at + next.word.name.length
     known.add(next.word.id)
-    parts.push(rest.slice(0, next.at), ...term(rest.slice(next.at, end), next.word))
+    parts.push(rest.slice(0, next.at), term(rest.slice(next.at, end), next.word))
     rest = rest.slice(end)
   }
 }

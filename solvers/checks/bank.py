@@ -24,6 +24,7 @@ from .finding import Check, CheckFailure, Fault, Faults, common
 from .losses import LossBench, losses
 from .observed import WALL_SECONDS
 from .penalties import PenaltyBench, penalties
+from .proximal_steps import proximal_steps
 from .runs import runs, twin_checks
 from .searches import searches
 from .sets import sets
@@ -49,7 +50,7 @@ def _over_runs(check: Check) -> Check:
 #: All checks of a solver, those that are nearest to a cause first.
 SOLVER_CHECKS: tuple[Check, ...] = (
     *(check for check in runs if check.name in ("run_does_not_fail", "start_is_left_as_it_is")),
-    *map(_over_runs, (*claims[:-1], *searches, *sets[:-1])),
+    *map(_over_runs, (*claims[:-1], *searches, *proximal_steps, *sets[:-1])),
     *(check for check in runs if check.name not in ("run_does_not_fail", "start_is_left_as_it_is")),
 )
 

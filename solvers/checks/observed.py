@@ -97,6 +97,8 @@ class Observed:
         The working set that was shown.
     gradient : array or None
         The gradient that was shown, an entry for each member.
+    prox_from : array or None
+        The weights that the proximal step to ``w`` started from.
     search : SearchLog or None
         The log of the search that led here.
     pairs : list of (s, y)
@@ -114,6 +116,7 @@ class Observed:
     w: np.ndarray
     active: WorkingSet | None = None
     gradient: np.ndarray | None = None
+    prox_from: np.ndarray | None = None
     search: SearchLog | None = None
     pairs: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
     secant: float | None = None
@@ -126,13 +129,14 @@ class Observed:
         """Copy an iterate."""
         live = iterate.live
         active, memory, selection = live.get("active"), live.get("memory"), live.get("selection")
-        gradient, point = live.get("gradient"), live.get("point")
+        gradient, point, y = live.get("gradient"), live.get("point"), live.get("prox_from")
         return cls(
             int(iterate.iteration),
             iterate.record(),
             np.array(iterate.w, dtype=float),
             active if isinstance(active, WorkingSet) else None,
             None if gradient is None else np.array(gradient, dtype=float),
+            None if y is None else np.array(getattr(y, "w", y), dtype=float),
             _copied(live.get("line")),
             tuple((s.copy(), y.copy()) for s, y in zip(memory.S, memory.Y, strict=True))
             if memory is not None and hasattr(memory, "S")

@@ -38,6 +38,7 @@ LIVE = LiveReferences(
     selection="Selection: the blocks proved to be zero, and those left out by a heuristic",
     variables="working set of variables other than weights; `of` names them",
     gradient="gradient of the smooth part, one entry per member of the working set",
+    prox_from="weights or Point y with w = prox(y - t∇F(y), t), t the step: of FISTA this y, not the next",
     memory="PairMemory: the pairs (s, y)",
     line="Search, the log of the search that led here, of many the longest",
     cuts="Cuts: the cutting planes, and their weights α at the last minimum of the model",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 STUDENTS = Path(__file__).parent / "students"
 #: File and id of each plug-in.
-SOUND = {name: f"student-{name}" for name in ("ista", "cd", "pqn", "sgd", "lbfgs")}
+SOUND = {name: f"student-{name}" for name in ("ista", "cd", "pqn", "sgd", "lbfgs", "fista")}
 
 
 @dataclass(frozen=True)
@@ -253,4 +253,10 @@ LATER_BUGS = (
         ('{"violation": violation, "step"', '{"step"'),
         ('live={"gradient": g}, ', ""),
     ),
+)
+
+#: What a user got wrong, and the bank missed until a solver could show where its proximal steps start.
+MISSED_BUGS = (
+    _bug("fista", "bound without its ½", "step", ("d @ d / (2.0 * t)", "d @ d / t")),
+    _bug("fista", "y in place of x", "w", ("Iterate.at(new, n,", "Iterate.at(extrapolated, n,")),
 )

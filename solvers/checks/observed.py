@@ -15,6 +15,7 @@ import numpy as np
 from ..compute.jit import compile_clock
 from ..compute.lazy import lazy
 from ..compute.threads import CodePlace, is_compiling, last_user_place, raise_in, stack
+from ..curvature.memory import pairs_of
 from ..linalg.working_set import WorkingSet
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
@@ -138,9 +139,7 @@ class Observed:
             None if gradient is None else np.array(gradient, dtype=float),
             None if y is None else np.array(getattr(y, "w", y), dtype=float),
             _copied(live.get("line")),
-            tuple((s.copy(), y.copy()) for s, y in zip(memory.S, memory.Y, strict=True))
-            if memory is not None and hasattr(memory, "S")
-            else (),
+            tuple((s.copy(), y.copy()) for s, y in pairs_of(memory)),
             _secant(live),
             None if selection is None else (selection.proved.copy(), selection.width),
             live.get("clustering") is not None,
@@ -168,9 +167,9 @@ def _copied(search: Any) -> SearchLog | None:
 
 def _secant(live: Mapping[str, Any]) -> float | None:
     inverse, memory = live.get("inverse"), live.get("memory")
-    if inverse is None or memory is None or not len(memory) or not hasattr(memory, "S"):
+    if inverse is None or not (pairs := pairs_of(memory)):
         return None
-    s, y = memory.S[-1], memory.Y[-1]
+    s, y = pairs[-1]
     length = float(np.linalg.norm(s))
     return None if not length else float(np.linalg.norm(inverse.inverse_product(y) - s)) / length
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
@@ -39,7 +39,7 @@ LIVE = LiveReferences(
     variables="working set of variables other than weights; `of` names them",
     gradient="gradient of the smooth part, one entry per member of the working set",
     prox_from="weights or Point y with w = prox(y - t∇F(y), t), t the step: of FISTA this y, not the next",
-    memory="PairMemory: the pairs (s, y)",
+    memory="PairMemory, or a list of its pairs (s, y), the oldest first",
     line="Search, the log of the search that led here, of many the longest",
     cuts="Cuts: the cutting planes, and their weights α at the last minimum of the model",
     dual="function that returns a point of Fenchel's dual, for a lower bound of f*",
@@ -131,7 +131,7 @@ class Iterate:
         *,
         active: WorkingSet | None = None,
         found: SearchResult | None = None,
-        memory: PairMemory | None = None,
+        memory: PairMemory | Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
         events: tuple[str, ...] = (),
         live: Mapping[str, Any] = NO_REFERENCES,
         own: Mapping[str, float] = NO_REFERENCES,
@@ -149,8 +149,8 @@ class Iterate:
             The weights that could move in the step; by default all.
         found : SearchResult, optional
             The result of the search that led here, with the step.
-        memory : PairMemory, optional
-            The pairs (s, y).
+        memory : PairMemory or sequence of (s, y), optional
+            The pairs, the oldest first; also as ``live={"memory": pairs}``.
         events : tuple of str
             Events of the iteration, in short words.
         live
@@ -170,8 +170,8 @@ class Iterate:
             "working_set": point.problem.size if active is None else len(active),
         }
         seen = {"point": point, "active": active, "memory": memory, **live}
-        if memory is not None:
-            record["memory_pairs"] = len(memory)
+        if isinstance(pairs := seen["memory"], PairMemory | Sequence):
+            record["memory_pairs"] = len(pairs)
         if found is not None:
             record |= {"step": found.t, "ls_trials": found.trials, "ls_kind": found.kind}
             seen["line"] = found.search

@@ -255,8 +255,23 @@ LATER_BUGS = (
     ),
 )
 
-#: What a user got wrong, and the bank missed until a solver could show where its proximal steps start.
+#: What a user got wrong, and the bank missed until a solver could show where its proximal steps start, and
+#: lists of pairs.
 MISSED_BUGS = (
     _bug("fista", "bound without its ½", "step", ("d @ d / (2.0 * t)", "d @ d / t")),
     _bug("fista", "y in place of x", "w", ("Iterate.at(new, n,", "Iterate.at(extrapolated, n,")),
+    _bug(
+        "lbfgs",
+        "a pair more than memory says",
+        "memory_pairs",
+        ("Pairs(self.memory)", "Pairs(self.memory + 1)"),
+    ),
+    _bug(
+        "lbfgs",
+        "a pair more than memory says, in a plain list",
+        "memory_pairs",
+        ("Pairs(self.memory)", "Pairs(self.memory + 1)"),
+        ('"memory": pairs', '"memory": list(zip(pairs.S, pairs.Y, strict=True))'),
+        ('"memory_pairs": len(pairs), ', ""),
+    ),
 )

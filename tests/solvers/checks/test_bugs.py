@@ -17,7 +17,11 @@ QUICK = {
     "Wolfe with c2 < c1",
 }
 #: Checks made for bugs that the bank missed.
-LATER_CHECKS = ("iterate_is_a_proximal_step", "accelerated_step_is_short_enough")
+LATER_CHECKS = (
+    "iterate_is_a_proximal_step",
+    "accelerated_step_is_short_enough",
+    "no_more_pairs_than_memory_says",
+)
 #: What is not found as what it is: the loop that w makes endless is.
 NOT_NAMED = {"w changed in place by each trial"}
 #: Plug-ins with one bug each that were written after the checks, with these unseen: ids, and what is wrong.

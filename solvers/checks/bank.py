@@ -28,6 +28,7 @@ from .proximal_steps import proximal_steps
 from .runs import runs, twin_checks
 from .searches import searches
 from .sets import sets
+from .suggestion import suggestion
 
 #: CPU seconds for all checks of a solver, and cases on which it is tried.
 SECONDS_OF_CHECKS, MOST_CASES = 45.0, 4
@@ -83,6 +84,8 @@ class CheckReport:
         Checks that had nothing to compare, each with the reason.
     left : list of str
         Checks for which there was no time.
+    suggestion : str
+        What a solver may tell so that more checks apply; empty if there are findings.
     seconds : float
         Wall seconds that all took.
     cases : list of CheckCase
@@ -94,6 +97,7 @@ class CheckReport:
     passed: list[str] = field(default_factory=list)
     inapplicable: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    suggestion: str = ""
     seconds: float = 0.0
     cases: list[CheckCase] = field(default_factory=list)
 
@@ -105,7 +109,7 @@ class CheckReport:
     def describe(self) -> dict[str, Any]:
         """Return the report without its findings, as a record of type "checked"."""
         counts = {"findings": len(self.findings), "passed": len(self.passed)}
-        others = {"inapplicable": self.inapplicable, "left": self.left}
+        others = {"inapplicable": self.inapplicable, "left": self.left, "suggestion": self.suggestion}
         seconds = round(self.seconds, 3)
         return {
             "type": "checked",
@@ -201,6 +205,7 @@ def check_solver(
     report.findings = [found[check.name] for check in checks if check.name in found]
     for name in (check.name for check in checks if check.name not in found):
         _sort(report, name, reasons.get(name))
+    report.suggestion = "" if report.findings else suggestion(made, report.inapplicable)
     report.seconds = time.monotonic() - began
     return report
 

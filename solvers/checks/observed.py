@@ -170,8 +170,9 @@ def _secant(live: Mapping[str, Any]) -> float | None:
     if inverse is None or not (pairs := pairs_of(memory)):
         return None
     s, y = pairs[-1]
+    product = getattr(inverse, "inverse_product", inverse)
     length = float(np.linalg.norm(s))
-    return None if not length else float(np.linalg.norm(inverse.inverse_product(y) - s)) / length
+    return None if not length else float(np.linalg.norm(product(y) - s)) / length
 
 
 @dataclass

@@ -49,8 +49,8 @@ def direction_steps(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _inverse(it: Iterate) -> Inverse | None:
-    inverse = it.live.get("inverse", it.live.get("memory"))
-    return as_memory(inverse)
+    inverse = as_memory(it.live.get("inverse", it.live.get("memory")))
+    return inverse if hasattr(inverse, "inverse_product") else None
 
 
 def largest_eigenvalue(B: Inverse | None, size: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from unittest import SkipTest
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.checks.bank import cases_for, checks_of
+from solverscope.solvers.checks.bank import SOLVER_CHECKS, cases_for, checks_of
+from solverscope.solvers.checks.observed import Observed
+from solverscope.solvers.checks.suggestion import suggestion
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,23 @@ def test_a_check_with_nothing_to_compare_does_not_count_as_passed():
     tests = {name: check for _, name, check in checks_of(Steps())}
     with pytest.raises(SkipTest, match="no iterate tells epoch"):
         tests["epochs_count_from_zero"](Steps())
+
+
+def test_a_report_without_findings_says_in_a_line_what_would_let_more_checks_apply():
+    (line,) = re.findall(r"yield (.*)", solvers.check_solver(Steps, cases=only_case(Steps())).suggestion)
+    assert line == 'solvers.Iterate.at(point, n, step=t, live={"gradient": g, "prox_from": y})'
+    compile(line, "line", "eval")
+    reasons = dict.fromkeys((check.name for check in SOLVER_CHECKS), "no iterate shows it")
+    said = suggestion(solvers.make_solver("lbfgs"), reasons)
+    assert 'found=found, violation=violation, live={"gradient": g, "memory": pairs, "inverse": ' in said
+    assert "prox_from" not in said
+    assert not suggestion(Steps(), dict.fromkeys(reasons, "there is one sample"))
+
+
+def test_an_inverse_may_be_a_function():
+    s, y = np.array([1.0, 0.0]), np.array([2.0, 1.0])
+    live = {"memory": [(s, y)], "inverse": lambda v: v * 0.5}
+    assert Observed.of(solvers.Iterate(1, w=s, live=live)).secant == pytest.approx(0.5)
 
 
 def test_an_exception_is_a_finding():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from unittest import SkipTest
 
 import numpy as np
@@ -11,8 +11,11 @@ import pytest
 
 from solverscope import solvers
 from solverscope.solvers.checks.bank import SOLVER_CHECKS, cases_for, checks_of
+from solverscope.solvers.checks.bench import Bench
 from solverscope.solvers.checks.observed import Observed
+from solverscope.solvers.checks.runs import twin_checks
 from solverscope.solvers.checks.suggestion import suggestion
+from solverscope.solvers.methods.descent.quasi_newton import LBFGS
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,31 @@ def test_the_first_quantity_in_which_a_twin_differs_is_named():
     (finding,) = report.findings
     assert finding.check == "iterates_are_those_of_the_twin"
     assert (finding.quantity, finding.iteration) == ("L-BFGS pairs held", 4)
+
+
+@dataclass(frozen=True)
+class OtherRounding(LBFGS):
+    """L-BFGS whose γ is rounded otherwise, the more the shorter its pairs are, and that ends earlier."""
+
+    id = "other-rounding"
+
+    def iterate(self, problem, w0=None):
+        for it in super().iterate(problem, w0):
+            it.gamma *= 1.0 + 1e-15 / it.violation
+            yield it
+            if it.violation < 1e-7:
+                return
+
+
+def test_twins_are_the_same_up_to_rounding_near_the_optimum_and_to_their_ends():
+    solver, twin = OtherRounding(), solvers.make_solver("lbfgs")
+    bench = Bench(solver, cases_for(solver)[0], twin=twin)
+    (check,) = twin_checks
+    both = (one.iterate(bench.problem) for one in (solver, twin))
+    assert solvers.compare_runs(*both).difference.name == "gamma"
+    assert check.first(bench) is None
+    shorter = Bench(replace(solver, memory=2), bench.case, twin=twin)
+    assert check.first(shorter).quantity == "L-BFGS pairs held"
 
 
 def test_a_case_halves_its_samples_and_features_and_keeps_its_rows():

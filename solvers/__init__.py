@@ -26,6 +26,7 @@ from .compatibility import (
     why_not_solver,
     why_not_solver_on,
 )
+from .curvature.memory import PairMemory
 from .declare import Parameter, Trait, param, parameters
 from .doctor.diagnosis import why_slow
 from .doctor.experiment import Outcome, prove

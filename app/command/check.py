@@ -165,6 +165,8 @@ def _show(report: solvers.CheckReport, records: Sequence[dict[str, Any]]) -> Non
         for reason in dict.fromkeys(report.inapplicable.values()):
             names = [name for name, why in report.inapplicable.items() if why == reason]
             lines.append(f"   {', '.join(names)}: {reason}")
+    if report.suggestion:
+        lines += ["", report.suggestion]
     if report.left:
         lines += ["", f"not checked, for lack of time: {', '.join(report.left)}"]
     streams.put("\n".join(lines) + "\n")

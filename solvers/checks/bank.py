@@ -24,9 +24,11 @@ from .finding import Check, CheckFailure, Fault, Faults, common
 from .losses import LossBench, losses
 from .observed import WALL_SECONDS
 from .penalties import PenaltyBench, penalties
+from .proximal_steps import proximal_steps
 from .runs import runs, twin_checks
 from .searches import searches
 from .sets import sets
+from .suggestion import suggestion
 
 #: CPU seconds for all checks of a solver, and cases on which it is tried.
 SECONDS_OF_CHECKS, MOST_CASES = 45.0, 4
@@ -49,7 +51,7 @@ def _over_runs(check: Check) -> Check:
 #: All checks of a solver, those that are nearest to a cause first.
 SOLVER_CHECKS: tuple[Check, ...] = (
     *(check for check in runs if check.name in ("run_does_not_fail", "start_is_left_as_it_is")),
-    *map(_over_runs, (*claims[:-1], *searches, *sets[:-1])),
+    *map(_over_runs, (*claims[:-1], *searches, *proximal_steps, *sets[:-1])),
     *(check for check in runs if check.name not in ("run_does_not_fail", "start_is_left_as_it_is")),
 )
 
@@ -82,6 +84,8 @@ class CheckReport:
         Checks that had nothing to compare, each with the reason.
     left : list of str
         Checks for which there was no time.
+    suggestion : str
+        What a solver may tell so that more checks apply; empty if there are findings.
     seconds : float
         Wall seconds that all took.
     cases : list of CheckCase
@@ -93,6 +97,7 @@ class CheckReport:
     passed: list[str] = field(default_factory=list)
     inapplicable: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    suggestion: str = ""
     seconds: float = 0.0
     cases: list[CheckCase] = field(default_factory=list)
 
@@ -104,7 +109,7 @@ class CheckReport:
     def describe(self) -> dict[str, Any]:
         """Return the report without its findings, as a record of type "checked"."""
         counts = {"findings": len(self.findings), "passed": len(self.passed)}
-        others = {"inapplicable": self.inapplicable, "left": self.left}
+        others = {"inapplicable": self.inapplicable, "left": self.left, "suggestion": self.suggestion}
         seconds = round(self.seconds, 3)
         return {
             "type": "checked",
@@ -200,6 +205,7 @@ def check_solver(
     report.findings = [found[check.name] for check in checks if check.name in found]
     for name in (check.name for check in checks if check.name not in found):
         _sort(report, name, reasons.get(name))
+    report.suggestion = "" if report.findings else suggestion(made, report.inapplicable)
     report.seconds = time.monotonic() - began
     return report
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..compute.jit import compile_clock
 from ..compute.lazy import lazy
 from ..compute.threads import CodePlace, is_compiling, last_user_place, raise_in, stack
+from ..curvature.memory import pairs_of
 from ..linalg.working_set import WorkingSet
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
@@ -97,6 +98,8 @@ class Observed:
         The working set that was shown.
     gradient : array or None
         The gradient that was shown, an entry for each member.
+    prox_from : array or None
+        The weights that the proximal step to ``w`` started from.
     search : SearchLog or None
         The log of the search that led here.
     pairs : list of (s, y)
@@ -114,6 +117,7 @@ class Observed:
     w: np.ndarray
     active: WorkingSet | None = None
     gradient: np.ndarray | None = None
+    prox_from: np.ndarray | None = None
     search: SearchLog | None = None
     pairs: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
     secant: float | None = None
@@ -126,17 +130,16 @@ class Observed:
         """Copy an iterate."""
         live = iterate.live
         active, memory, selection = live.get("active"), live.get("memory"), live.get("selection")
-        gradient, point = live.get("gradient"), live.get("point")
+        gradient, point, y = live.get("gradient"), live.get("point"), live.get("prox_from")
         return cls(
             int(iterate.iteration),
             iterate.record(),
             np.array(iterate.w, dtype=float),
             active if isinstance(active, WorkingSet) else None,
             None if gradient is None else np.array(gradient, dtype=float),
+            None if y is None else np.array(getattr(y, "w", y), dtype=float),
             _copied(live.get("line")),
-            tuple((s.copy(), y.copy()) for s, y in zip(memory.S, memory.Y, strict=True))
-            if memory is not None and hasattr(memory, "S")
-            else (),
+            tuple((s.copy(), y.copy()) for s, y in pairs_of(memory)),
             _secant(live),
             None if selection is None else (selection.proved.copy(), selection.width),
             live.get("clustering") is not None,
@@ -164,11 +167,12 @@ def _copied(search: Any) -> SearchLog | None:
 
 def _secant(live: Mapping[str, Any]) -> float | None:
     inverse, memory = live.get("inverse"), live.get("memory")
-    if inverse is None or memory is None or not len(memory) or not hasattr(memory, "S"):
+    if inverse is None or not (pairs := pairs_of(memory)):
         return None
-    s, y = memory.S[-1], memory.Y[-1]
+    s, y = pairs[-1]
+    product = getattr(inverse, "inverse_product", inverse)
     length = float(np.linalg.norm(s))
-    return None if not length else float(np.linalg.norm(inverse.inverse_product(y) - s)) / length
+    return None if not length else float(np.linalg.norm(product(y) - s)) / length
 
 
 @dataclass

@@ -172,6 +172,18 @@ def pairs_are_counted(run: ObservedRun) -> Faults:
     return _unpaired(run)
 
 
+@searches("memory_pairs", "no more pairs (s, y) are held than the hyper-parameter memory says")
+def no_more_pairs_than_memory_says(run: ObservedRun) -> Faults:
+    most = getattr(run.solver, "memory", None)
+    if not isinstance(most, int) or isinstance(most, bool):
+        return "it has no hyper-parameter memory that is a number"
+    for iterate in run.iterates:
+        held = max(len(iterate.pairs), iterate.told["memory_pairs"])
+        if held > most:
+            yield Fault(f"{held} pairs are held, and memory is {most}", iterate.n)
+    return _unpaired(run) and run.untold("memory_pairs")
+
+
 @searches(
     "pair", "a pair (s, y) is kept if its curvature sᵀy > 0 (Nocedal and Wright, Numerical Optimization)"
 )

@@ -5,8 +5,9 @@ Letters here as in Nocedal and Wright, Numerical Optimization, 2nd ed., sections
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -188,6 +189,36 @@ class PairMemory:
             return None
         columns = np.array(pairs).reshape(len(pairs), pairs[0].size if pairs else 0)
         return columns @ columns.T
+
+
+def pairs_of(memory: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the pairs (s, y) of what an iterate shows as its memory, oldest first.
+
+    It is a sequence of pairs, or has lists ``S`` and ``Y`` as :class:`PairMemory`; of anything else there are
+    none. Raises ValueError, one sentence, for a sequence of anything else.
+    """
+    if not isinstance(memory, Sequence):
+        return list(zip(memory.S, memory.Y, strict=True)) if hasattr(memory, "S") else []
+    try:
+        found = [(np.asarray(s, dtype=float), np.asarray(y, dtype=float)) for s, y, *_ in memory]
+    except (TypeError, ValueError):
+        found = None
+    if found is None or any(s.ndim != 1 or s.shape != y.shape for s, y in found):
+        raise ValueError(
+            "the live reference memory is a PairMemory, or a list of pairs (s, y) of arrays with one length"
+        )
+    return found
+
+
+def as_memory(memory: Any) -> Any:
+    """Return a sequence of pairs as :class:`PairMemory`, without those whose sᵀy is too small; return
+    anything else as it is."""
+    if not isinstance(memory, Sequence):
+        return memory
+    made = PairMemory(None)
+    for s, y in pairs_of(memory):
+        made.push(s, y)
+    return made
 
 
 def admitted(

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..declare import Trait
 from ..from_data import DEFAULT_RIDGE
+from ..runs.solve import solve
 from .evidence import Evidence
 from .finding import Finding, Remedy
 
@@ -25,6 +26,12 @@ FITTED_EXACTLY = 1e-3
 WITHOUT_EFFECT = 1e-3
 #: λ of the experiment relative to the present one, and relative to λ_max, at least and at most.
 LARGER_LAM, LARGER_LAM_RATIO, MOST_LAM_RATIO = 1000.0, 0.01, 0.1
+#: Violation of another solver, relative to the least of the run, from which on it is far smaller.
+FAR_BELOW = 0.1
+#: CPU seconds for another solver, at most.
+MOST_COMPARED_SECONDS = 1.0
+#: Steps at the end, relative to those at the start, that are as good as none.
+COLLAPSED = 1e-3
 #: Iterations that a run may take without being slow.
 FEW = 30
 
@@ -170,7 +177,10 @@ def kink(run: Evidence) -> Finding | None:
 
 
 def tol_below_rounding(run: Evidence) -> Finding | None:
-    """Return the finding that f stayed within rounding of its last value for much of the run."""
+    """Return the finding that f stayed within rounding of its last value for much of the run.
+
+    Either the tolerance is to blame, or the solver if another one gets to a far smaller violation.
+    """
     f, violation = run.rows["objective"], run.rows["violation"]
     if not run.problem.smooth or len(f) < 10 or not np.isfinite(f[-1]):
         return None
@@ -186,9 +196,34 @@ def tol_below_rounding(run: Evidence) -> Finding | None:
         f"f was within rounding of its last value from iteration {run.rows['iteration'][reached]:,} on, "
         f"at a relative violation of {there:.1e}: {100 * spent:.0f} % of the time came after it."
     )
-    remedy = Remedy(f"tol={there:.1e}", tol=there)
     reference = "Higham 2002, Accuracy and Stability of Numerical Algorithms: rounding of a sum"
+    if run.trace.status != "converged" and (other := _far_below(run, float(np.nanmin(violation)))):
+        remedy, reached = other
+        text = f"{text[:-1]}, and {remedy.says} gets to {reached:.1e}."
+        steps = run.known("step")
+        first, last = (float(np.median(part)) if steps.size else 0.0 for part in (steps[:FEW], steps[-FEW:]))
+        if last < COLLAPSED * first:
+            text += (
+                f" The step fell from {first:.2g} to {last:.2g}: "
+                "trials that differ by rounding alone are refused as if f rose."
+            )
+        return Finding("search-below-rounding", text, spent, reference, remedy)
+    remedy = Remedy(f"tol={there:.1e}", tol=there)
     return Finding("tol-below-rounding", text, spent, reference, remedy)
+
+
+def _far_below(run: Evidence, violation: float) -> tuple[Remedy, float] | None:
+    """Return a solver that gets far below a violation in the time of the run, and its relative violation."""
+    remedy = run.first_solver("newton-cd", "prox-qn", "lbfgs", "fista-ls")
+    first = run.problem.violation_at_zero()
+    if remedy is None or remedy.solver is None or not violation > 0.0 or not first > 0.0:
+        return None
+    tol, seconds = FAR_BELOW * violation / first, min(run.seconds, MOST_COMPARED_SECONDS)
+    trace = solve(run.own, remedy.solver, tol=tol, max_seconds=seconds, on_error="keep")
+    reached = trace.result.get("violation")
+    if trace.status != "converged" or reached is None or not reached <= FAR_BELOW * violation:
+        return None
+    return remedy, reached / first
 
 
 def wrong_tool(run: Evidence) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
@@ -38,12 +38,13 @@ LIVE = LiveReferences(
     selection="Selection: the blocks proved to be zero, and those left out by a heuristic",
     variables="working set of variables other than weights; `of` names them",
     gradient="gradient of the smooth part, one entry per member of the working set",
-    memory="PairMemory: the pairs (s, y)",
+    prox_from="weights or Point y with w = prox(y - t∇F(y), t), t the step: of FISTA this y, not the next",
+    memory="PairMemory, or a list of its pairs (s, y), the oldest first",
     line="Search, the log of the search that led here, of many the longest",
     cuts="Cuts: the cutting planes, and their weights α at the last minimum of the model",
     dual="function that returns a point of Fenchel's dual, for a lower bound of f*",
     direction="Direction of the next step, with the subgradients that it combines",
-    inverse="Inverse: the estimate of the inverse Hessian, as an operator",
+    inverse="Inverse: the estimate B of the inverse Hessian, as an operator or a function of v",
     clustering="Clusters of the weights in this phase, or the newest ones",
     executed_lines="lines of the plug-in's file that led here, if the trace follows them",
     shrinking="ShrinkTest: the weights tested and their bound, or a function of w that returns it",
@@ -130,7 +131,7 @@ class Iterate:
         *,
         active: WorkingSet | None = None,
         found: SearchResult | None = None,
-        memory: PairMemory | None = None,
+        memory: PairMemory | Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
         events: tuple[str, ...] = (),
         live: Mapping[str, Any] = NO_REFERENCES,
         own: Mapping[str, float] = NO_REFERENCES,
@@ -148,8 +149,8 @@ class Iterate:
             The weights that could move in the step; by default all.
         found : SearchResult, optional
             The result of the search that led here, with the step.
-        memory : PairMemory, optional
-            The pairs (s, y).
+        memory : PairMemory or sequence of (s, y), optional
+            The pairs, the oldest first; also as ``live={"memory": pairs}``.
         events : tuple of str
             Events of the iteration, in short words.
         live
@@ -169,8 +170,8 @@ class Iterate:
             "working_set": point.problem.size if active is None else len(active),
         }
         seen = {"point": point, "active": active, "memory": memory, **live}
-        if memory is not None:
-            record["memory_pairs"] = len(memory)
+        if isinstance(pairs := seen["memory"], PairMemory | Sequence):
+            record["memory_pairs"] = len(pairs)
         if found is not None:
             record |= {"step": found.t, "ls_trials": found.trials, "ls_kind": found.kind}
             seen["line"] = found.search

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..curvature.inverse import Inverse
+from ..curvature.memory import as_memory
 from ..methods.iterate import Iterate
 
 #: Steps that are kept, at most: the first.
@@ -43,8 +44,13 @@ def direction_steps(it: Iterate) -> dict[str, np.ndarray] | None:
         "steps": np.array(len(direction.path)),
         "descends": np.array(direction.descends),
         "G": np.array(math.sqrt(max(first, float(steps[:, 4].max())))),
-        "H": np.array(largest_eigenvalue(it.live.get("inverse", it.live.get("memory")), direction.p.size)),
+        "H": np.array(largest_eigenvalue(_inverse(it), direction.p.size)),
     }
+
+
+def _inverse(it: Iterate) -> Inverse | None:
+    inverse = as_memory(it.live.get("inverse", it.live.get("memory")))
+    return inverse if hasattr(inverse, "inverse_product") else None
 
 
 def largest_eigenvalue(B: Inverse | None, size: int) -> float:

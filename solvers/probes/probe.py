@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..curvature.memory import as_memory
 from ..methods.iterate import Iterate
 from ..problems.problem import Problem
 from .cut_models import cuts
@@ -159,12 +161,14 @@ def _line(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
-    memory = it.live.get("memory")
+    memory = as_memory(it.live.get("memory"))
     if memory is None or not hasattr(memory, "matrices"):  # a plug-in's own class
         return None
     seen = {name: np.array(value) for name, value in memory.matrices().items()}
     # a trace may thin out the row of this iterate: what belongs to these pairs is kept with them
     seen |= {name: np.array(getattr(it, name)) for name in ("gamma", "working_set", "inner_iterations")}
+    if math.isnan(it.gamma) and len(memory):
+        seen["gamma"] = np.array(memory.scaling("yy/sy"))
     gram = memory.gram()
     return seen if gram is None else seen | {"gram": gram}
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..curvature.memory import pairs_of
 from ..linalg.working_set import WorkingSet
 from ..methods.iterate import FIELDS, Iterate
 from .trace import Trace
@@ -316,8 +317,14 @@ def _active(iterate: Iterate) -> WorkingSet | None:
     return iterate.live.get("active")
 
 
-def _newest(pairs: Sequence[np.ndarray]) -> np.ndarray | None:
-    return pairs[-1] if len(pairs) else None
+def _newest(part: int) -> Callable[[Iterate], np.ndarray | None]:
+    """Return the function that reads s (0) or y (1) of the newest pair."""
+
+    def read(iterate: Iterate) -> np.ndarray | None:
+        pairs = pairs_of(iterate.live.get("memory"))
+        return pairs[-1][part] if pairs else None
+
+    return read
 
 
 #: What is compared, in the order in which an iteration makes it.
@@ -347,8 +354,8 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity("gradient", "gradient", lambda iterate: iterate.live.get("gradient"), vanishes=True),
     _field("violation", vanishes=True),
     _field("memory_pairs"),
-    Quantity("s", "newest pair's s", _of("memory", "S", _newest), vanishes=True),
-    Quantity("y", "newest pair's y", _of("memory", "Y", _newest), vanishes=True),
+    Quantity("s", "newest pair's s", _newest(0), vanishes=True),
+    Quantity("y", "newest pair's y", _newest(1), vanishes=True),
     _field("curvature", vanishes=True),
     _field("gamma"),
     _field("clusters"),

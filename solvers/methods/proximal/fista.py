@@ -32,7 +32,7 @@ class FISTA(Solver):
     """
 
     paper = "Beck and Teboulle 2009; Blondel et al. 2013, section 5.2"
-    dense_vectors = 8
+    dense_vectors = 9
 
     restart: bool = param(
         False,
@@ -63,7 +63,7 @@ class FISTA(Solver):
             violation = NAN
             if sup_norm(y.w - x.w) <= step * target:
                 violation = x.violation()
-            yield Iterate.at(x, n, found=found, violation=violation)
+            yield Iterate.at(x, n, found=found, violation=violation, live={"prox_from": y.w})
             if self.restart and (y.w - x.w) @ (x.w - before.w) > 0.0:
                 t = 1.0
             t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))

@@ -44,10 +44,11 @@ class ProxGD(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         point = problem.at(w0)
-        step, found, n = 0.0, None, 0
+        step, found, n, y = 0.0, None, 0, None
         while True:
             violation = point.violation()
-            yield Iterate.at(point, n, found=found, violation=violation, live={"gradient": point.gradient()})
+            live = {"gradient": point.gradient(), "prox_from": y}
+            yield Iterate.at(point, n, found=found, violation=violation, live=live)
             if violation <= problem.noise:
                 return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
             if step == 0.0:
@@ -55,7 +56,7 @@ class ProxGD(Solver):
             found = proximal_search(problem, point, step * (self.growth if n else 1.0), beta=self.beta)
             if found.t == 0.0:
                 return Ending("stalled", "no step decreases the objective beyond rounding")
-            point, step, n = found.point, found.t, n + 1
+            y, point, step, n = point.w, found.point, found.t, n + 1
 
 
 def first_step(problem: Problem, point: Point) -> float:

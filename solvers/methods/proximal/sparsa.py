@@ -59,11 +59,12 @@ class SpaRSA(Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         point = problem.at(w0)
         values = deque([point.objective], maxlen=self.M + 1)
-        step, found, n = 0.0, None, 0
+        step, found, n, w = 0.0, None, 0, None
         while True:
-            w, g = point.w, point.gradient()
+            y, w, g = w, point.w, point.gradient()
             violation = point.violation()
-            yield Iterate.at(point, n, found=found, violation=violation, live={"gradient": g})
+            live = {"gradient": g, "prox_from": y}
+            yield Iterate.at(point, n, found=found, violation=violation, live=live)
             if violation <= problem.noise:
                 return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
             step = step or first_step(problem, point)

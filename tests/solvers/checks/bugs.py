@@ -11,7 +11,7 @@ from pathlib import Path
 
 STUDENTS = Path(__file__).parent / "students"
 #: File and id of each plug-in.
-SOUND = {name: f"student-{name}" for name in ("ista", "cd", "pqn", "sgd", "lbfgs")}
+SOUND = {name: f"student-{name}" for name in ("ista", "cd", "pqn", "sgd", "lbfgs", "fista")}
 
 
 @dataclass(frozen=True)
@@ -252,5 +252,26 @@ LATER_BUGS = (
         ("            g = point.gradient()\n", f"            g = {_RIDGE}\n"),
         ('{"violation": violation, "step"', '{"step"'),
         ('live={"gradient": g}, ', ""),
+    ),
+)
+
+#: What a user got wrong, and the bank missed until a solver could show where its proximal steps start, and
+#: lists of pairs.
+MISSED_BUGS = (
+    _bug("fista", "bound without its ½", "step", ("d @ d / (2.0 * t)", "d @ d / t")),
+    _bug("fista", "y in place of x", "w", ("Iterate.at(new, n,", "Iterate.at(extrapolated, n,")),
+    _bug(
+        "lbfgs",
+        "a pair more than memory says",
+        "memory_pairs",
+        ("Pairs(self.memory)", "Pairs(self.memory + 1)"),
+    ),
+    _bug(
+        "lbfgs",
+        "a pair more than memory says, in a plain list",
+        "memory_pairs",
+        ("Pairs(self.memory)", "Pairs(self.memory + 1)"),
+        ('"memory": pairs', '"memory": list(zip(pairs.S, pairs.Y, strict=True))'),
+        ('"memory_pairs": len(pairs), ', ""),
     ),
 )

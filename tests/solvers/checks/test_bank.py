@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from unittest import SkipTest
 
 import numpy as np
 import pytest
 
 from solverscope import solvers
-from solverscope.solvers.checks.bank import cases_for, checks_of
+from solverscope.solvers.checks.bank import SOLVER_CHECKS, cases_for, checks_of
+from solverscope.solvers.checks.bench import Bench
+from solverscope.solvers.checks.observed import Observed
+from solverscope.solvers.checks.runs import twin_checks
+from solverscope.solvers.checks.suggestion import suggestion
+from solverscope.solvers.methods.descent.quasi_newton import LBFGS
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,23 @@ def test_a_check_with_nothing_to_compare_does_not_count_as_passed():
         tests["epochs_count_from_zero"](Steps())
 
 
+def test_a_report_without_findings_says_in_a_line_what_would_let_more_checks_apply():
+    (line,) = re.findall(r"yield (.*)", solvers.check_solver(Steps, cases=only_case(Steps())).suggestion)
+    assert line == 'solvers.Iterate.at(point, n, step=t, live={"gradient": g, "prox_from": y})'
+    compile(line, "line", "eval")
+    reasons = dict.fromkeys((check.name for check in SOLVER_CHECKS), "no iterate shows it")
+    said = suggestion(solvers.make_solver("lbfgs"), reasons)
+    assert 'found=found, violation=violation, live={"gradient": g, "memory": pairs, "inverse": ' in said
+    assert "prox_from" not in said
+    assert not suggestion(Steps(), dict.fromkeys(reasons, "there is one sample"))
+
+
+def test_an_inverse_may_be_a_function():
+    s, y = np.array([1.0, 0.0]), np.array([2.0, 1.0])
+    live = {"memory": [(s, y)], "inverse": lambda v: v * 0.5}
+    assert Observed.of(solvers.Iterate(1, w=s, live=live)).secant == pytest.approx(0.5)
+
+
 def test_an_exception_is_a_finding():
     report = solvers.check_solver(Failing, cases=only_case(Failing()), seconds=1.0)
     assert report.findings[0].sentence.startswith("ZeroDivisionError")
@@ -117,6 +140,31 @@ def test_the_first_quantity_in_which_a_twin_differs_is_named():
     (finding,) = report.findings
     assert finding.check == "iterates_are_those_of_the_twin"
     assert (finding.quantity, finding.iteration) == ("L-BFGS pairs held", 4)
+
+
+@dataclass(frozen=True)
+class OtherRounding(LBFGS):
+    """L-BFGS whose γ is rounded otherwise, the more the shorter its pairs are, and that ends earlier."""
+
+    id = "other-rounding"
+
+    def iterate(self, problem, w0=None):
+        for it in super().iterate(problem, w0):
+            it.gamma *= 1.0 + 1e-15 / it.violation
+            yield it
+            if it.violation < 1e-7:
+                return
+
+
+def test_twins_are_the_same_up_to_rounding_near_the_optimum_and_to_their_ends():
+    solver, twin = OtherRounding(), solvers.make_solver("lbfgs")
+    bench = Bench(solver, cases_for(solver)[0], twin=twin)
+    (check,) = twin_checks
+    both = (one.iterate(bench.problem) for one in (solver, twin))
+    assert solvers.compare_runs(*both).difference.name == "gamma"
+    assert check.first(bench) is None
+    shorter = Bench(replace(solver, memory=2), bench.case, twin=twin)
+    assert check.first(shorter).quantity == "L-BFGS pairs held"
 
 
 def test_a_case_halves_its_samples_and_features_and_keeps_its_rows():

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
+from solverscope.app.plugins import load_file
 from solverscope.solvers.doctor.diagnosis import DIAGNOSTIC_RULES
 from solverscope.solvers.doctor.evidence import Evidence
 from tests.diseases import DISEASES, UNSEEN_DISEASES
+from tests.solvers.checks.bugs import STUDENTS
 
 #: Diseases whose run takes less than half a second: these are sought in the quick suite, too.
 QUICK = (
@@ -94,3 +96,22 @@ def test_a_disease_by_somebody_who_had_not_seen_the_rules_is_named_first(
     problem = solvers.make_problem(X, y, **problem)
     trace = solvers.solve(problem, solver, tol=1e-6, max_iter=3000, max_seconds=20, **params)
     assert solvers.why_slow(trace, problem)[0].id == finding
+
+
+@pytest.mark.usefixtures("registries")
+def test_a_step_that_rounding_shortens_is_not_blamed_on_the_tolerance(tmp_path):
+    text = (STUDENTS / "fista.py").read_text(encoding="utf-8")
+    for old, new in (
+        (" + 1e-14 * abs(y.smooth_part)", ""),
+        ("step=t,", "step=t, violation=new.violation(),"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    load_file(tmp_path / "mine.py")
+    problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.01)
+    trace = solvers.solve(problem, "student-fista", tol=1e-12, max_iter=4000)
+    (finding,) = [one for one in solvers.why_slow(trace) if one.id.endswith("-below-rounding")]
+    assert finding.id == "search-below-rounding"
+    assert finding.remedy.solver == solvers.make_solver("newton-cd")
+    assert "The step fell from 0.25 to " in finding.text

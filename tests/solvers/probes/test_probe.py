@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from solverscope import datasets, solvers
+from solverscope.solvers.curvature.memory import pairs_of
 from solverscope.solvers.methods.iterate import Iterate
 from solverscope.solvers.probes import probe as module
 from solverscope.solvers.probes import subsets
@@ -35,8 +36,28 @@ def observe(store, iterations, size=100):
 
 def test_a_memory_of_a_class_of_its_own_fails_no_run():
     store = ProbeStore((MEMORY,))
-    store.observe(Iterate(0, objective=1.0, w=np.zeros(2), live={"memory": []}))
+    store.observe(Iterate(0, objective=1.0, w=np.zeros(2), live={"memory": object()}))
     assert store.last(MEMORY.name, 0) is None
+
+
+def test_a_list_of_pairs_is_seen_as_the_memory_that_holds_them():
+    pairs = [(np.array([1.0, 2.0]), np.array([3.0, 1.0])), (np.array([0.5, 0.0]), np.array([2.0, 1.0]))]
+    memory = solvers.PairMemory(2)
+    for pair in pairs:
+        memory.push(*pair)
+    shown = []
+    for live, gamma in ((pairs, np.nan), (memory, memory.scaling("yy/sy"))):
+        store = ProbeStore((MEMORY,))
+        store.observe(Iterate(0, objective=1.0, w=np.zeros(2), gamma=gamma, live={"memory": live}))
+        shown.append(store.last(MEMORY.name, 0)[1])
+    assert shown[0].keys() == shown[1].keys()
+    for name, value in shown[0].items():
+        np.testing.assert_array_equal(value, shown[1][name])
+
+
+def test_a_list_of_something_else_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match=r"a PairMemory, or a list of pairs \(s, y\)"):
+        pairs_of([np.zeros(3), np.zeros(3)])
 
 
 def test_a_run_is_observed_through_its_live_references():

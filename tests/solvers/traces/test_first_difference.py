@@ -140,6 +140,13 @@ def test_fields_of_their_own_are_compared_where_both_have_them():
     assert same.sentence("a", "b") == "a and b are the same in 2 iterates: objective f, radius"
 
 
+def test_a_field_of_its_own_may_have_the_name_of_a_step():
+    left, right = ([Iterate(k, own={"t": t * k}) for k in range(3)] for t in (0.1, 0.2))
+    assert first(left, right).sentence().startswith("first difference: iteration 1, t: 0.1 of ")
+    with_trace = (Trace.from_records([{"iteration": 0, "t": t}], label="a") for t in (1.0, 2.0))
+    assert compare_runs(*with_trace).difference.name == "t"
+
+
 def test_another_working_set_comes_before_the_step_that_it_led_to():
     found = first(iterates("prox-qn"), iterates("prox-qn", shrinking=False))
     assert found.name == "working_set"

@@ -78,6 +78,7 @@ def laid_out(page: PageParts, title: str) -> pmui.Page:
     sidebar = [
         page.story_card,
         page.problem.view,
+        page.controls.again,
         ui.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
         page.solvers,
         *([page.own_loops] if page.rights.own else []),

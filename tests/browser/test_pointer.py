@@ -55,7 +55,7 @@ MAP = """() => {
 
 
 def test_the_tooltip_of_the_shrinking_map_leaves_its_legend_and_most_of_it_to_be_seen(visit):
-    tab = visit(max_iter="20", solvers="prox-qn", tab="shrinking")
+    tab = visit(solvers="prox-qn", tab="shrinking")
     tab.button("Run").click()
     tab.wait_until(lambda: finished(tab), "the end", LONG)
     tab.wait_until(lambda: tab.page.evaluate(f"({MAP})().bottom") > 0, "the map")

@@ -46,7 +46,7 @@ class RunControls:
             label="Redraw", options=DRAWING, value=1, width=112, description=tip("run_controls.plots")
         )
         self.again = pmui.Checkbox(
-            label="rerun on change", size="small", margin=0, description=tip("run_controls.again")
+            label="rerun on change", size="small", margin=(0, 10), description=tip("run_controls.again")
         )
         #: The experiment of the last race, and the settings at the last tick.
         self._raced: Experiment | None = None
@@ -60,7 +60,7 @@ class RunControls:
         self.drawing.param.watch(lambda event: session.set_drawing(event.new), "value")
         self.again.param.watch(lambda event: self._rerun_from_now_on(event.new), "value")
         buttons = [self.run, self.pause, self.step, self.stop, self.clear]
-        self.widgets = [*buttons, self.pace, self.drawing, self.again]
+        self.widgets = [*buttons, self.pace, self.drawing]
 
     def go(self, *, step: bool = False) -> None:
         """Start or continue; by a single iterate with ``step``."""

@@ -124,7 +124,7 @@ def test_the_buttons_of_a_row_lie_inside_it_however_wide_the_window_and_large_th
 
 
 def test_a_screen_reader_is_told_the_numbers_of_a_run_and_what_a_plot_draws(visit):
-    tab = visit(data="breast-cancer", solvers="prox-qn;owl-qn", lam="0.005", max_iter="30")
+    tab = visit(data="breast-cancer", solvers="prox-qn;owl-qn", lam="0.005")
     tab.button("Run").click()
     tab.wait_until(lambda: set(tab.states()) == {"finished"}, "both runs")
     row = tab.page.get_by_role("group", name="prox-qn, ")

@@ -160,12 +160,13 @@ class LandscapeView(View):
     def _draw_marks(self, shown: LandscapeSetting | None) -> None:
         """Mark the cursor's iterate, and describe it."""
         own = next((run for run in self._placed if run.trace is self.chosen), None)
-        new = self._drawing and self._made is not None and shown is not None
-        waits = new and (shown.kind, shown.ground) != self._made[:2]
+        made = self._made
+        waits = self._drawing and made is not None and shown is not None
+        waits = waits and (shown.kind, shown.ground) != (made.kind, made.ground)
         note = self._wrong or ("Drawing it …" if waits else "")
         k = None if own is None else own.at(self.cursor.iteration)
         self.drew(None if own is None else int(own.iteration[k]))
-        if not self._drawn.changed("marks", self.chosen, k, self._made, note):
+        if not self._drawn.changed("marks", self.chosen, k, id(made), note):
             return
         lines = [html.escape(note)] if note else []
         if self._made is not None and own is not None:

@@ -93,7 +93,8 @@ def again() -> Callable[..., Trace]:
     def make(trace: Trace, live: bool = False) -> Trace:
         made = (Restless if live else Trace).from_records(list(trace.records()), **trace.info.record())
         made.names, made.probes, made.result = trace.names, trace.probes, trace.result
-        made.problem = trace.problem
+        if live and trace.problem is not None:
+            made.problem = trace.problem
         made.test_metric, made.w = list(trace.test_metric), trace.w
         return made
 

@@ -233,8 +233,8 @@ def test_with_an_intercept_and_penalty_factors_the_answer_is_an_optimum_too(pair
     # a softmax is flat along the common shift of its intercepts: SciPy may go 1e8 far along it, where f has
     # eight digits less, and stalls a little above
     far = solver.startswith("scipy") and np.abs(trace.w).max() > 1e6
-    assert oracle.violation(trace.w) <= (1e-4 if far else 1e-5) * first
-    alike = 1e-8 if far else 1e-11
+    assert oracle.violation(trace.w) <= (2e-5 if far else 1e-5) * first
+    alike = 1e-10 if far else 1e-11
     assert trace.result["objective"] == pytest.approx(oracle.objective(trace.w), rel=alike)
     assert trace.result["violation"] == pytest.approx(oracle.violation(trace.w), rel=1e-2, abs=alike)
     proved = trace.result["dual_gap"]

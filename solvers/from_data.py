@@ -299,7 +299,7 @@ def _weighted(loss: BoundLoss, X: Any, weights: np.ndarray) -> tuple[BoundLoss, 
 
 
 def _check_free_weights(loss: BoundLoss, penalty: Penalty) -> None:
-    """Raise ValueError, one sentence, if weights cannot be left without a penalty."""
+    """Raise ValueError if weights cannot be left without a penalty."""
     if not penalty.traits & (Trait.SEPARABLE | Trait.GROUP_SEPARABLE):
         raise ValueError(
             f"penalty {penalty.id} is no sum over weights or rows, to leave some out of it: "
@@ -339,7 +339,7 @@ def _digest(data: Any, design: Design) -> str | Callable[[], str]:
 
 
 def _check_room(data: Any) -> None:
-    """Raise ValueError, one sentence, if a problem on ``data`` does not fit into this machine's memory."""
+    """Raise ValueError if a problem on ``data`` does not fit into this machine's memory."""
     memory = psutil.virtual_memory().total
     n_outputs = 1 if data.kind in ("binary", "regression") else data.n_classes
     n_rows, n_features = data.train.X.shape

@@ -31,7 +31,7 @@ def factors_of_features(given: Any, data: Any, ridge: Callable[[float], Problem]
 
     ``given`` is an array, which is returned as it is, or None. Or it is a mapping from names to factors, or a
     text "NAME=FACTOR,...": all others are 1. Or it is "adaptive": 1/‖w_j‖ with the weights w of the problem
-    that ``ridge`` makes, at a λ for an average loss. Raises ValueError, one sentence, if they cannot be used.
+    that ``ridge`` makes, at a λ for an average loss. Raises ValueError if they cannot be used.
     """
     if given is None or (isinstance(given, str) and not given.strip()):
         return None, None
@@ -49,7 +49,7 @@ def factors_of_features(given: Any, data: Any, ridge: Callable[[float], Problem]
 
 
 def check_penalty_factors(text: str) -> None:
-    """Raise ValueError, one sentence, if a text is not "adaptive", "NAME=FACTOR,..." or empty.
+    """Raise ValueError if a text is not "adaptive", "NAME=FACTOR,..." or empty.
 
     Parameters
     ----------

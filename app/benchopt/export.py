@@ -30,7 +30,7 @@ LOAD_PLUGINS = f"{BASE_MODULE}.load_plugins(__file__)"
 def write_benchmark(folder: Path, name: str, cells: Sequence[Experiment]) -> list[Path]:
     """Write a benchmark of a grid's cells, which are experiments of one run, and return its files.
 
-    The files of plug-ins that are loaded are copied. Raises ValueError, one sentence, if the folder has files
+    The files of plug-ins that are loaded are copied. Raises ValueError if the folder has files
     already, or benchopt could not time a solver.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -41,7 +41,7 @@ def execute(
 ) -> int:
     """Check what a file registers, or the ``chosen`` solvers; return the exit status.
 
-    Raises ValueError, one sentence, if there is nothing to check.
+    Raises ValueError if there is nothing to check.
     """
     made = _registered_by(Path(file))
     if chosen:

@@ -238,7 +238,7 @@ def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[st
 
 
 def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) -> Any:
-    """Return the cluster on which a sweep runs; raise ValueError, one sentence, if it cannot be used."""
+    """Return the cluster on which a sweep runs; raise ValueError if it cannot be used."""
     from ..sweep.cluster import ClusterSpec, why_no_dask
 
     if reason := why_no_dask():

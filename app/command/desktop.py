@@ -47,7 +47,7 @@ def open_(
 def find_browser(given: str | None = None) -> str:
     """Return the path of a browser: the one ``given``, else the first that is installed.
 
-    Raises ValueError, one sentence, if there is none.
+    Raises ValueError if there is none.
     """
     if given is not None:
         if (found := shutil.which(given)) is None:

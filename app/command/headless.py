@@ -213,7 +213,7 @@ REQUIREMENTS = {"converged": not_converged, "gap": no_proved_gap}
 
 
 def requirements(names: Sequence[str]) -> Sequence[str]:
-    """Check the values of ``--require``; raise ValueError, one sentence, for others."""
+    """Check the values of ``--require``; raise ValueError for others."""
     for name in names:
         if name not in REQUIREMENTS:
             raise ValueError(f"--require {name} is not possible: choose one of {', '.join(REQUIREMENTS)}")

@@ -89,7 +89,7 @@ def execute(
 ) -> int:
     """Run figures and tables of a paper as a sweep within a budget of seconds, and write their page.
 
-    ``emit`` receives a record of each claim. Returns the exit status. Raises ValueError, one sentence.
+    ``emit`` receives a record of each claim. Returns the exit status. Raises ValueError.
     """
     found, folder = paper(id), Path(f"{id}.paper" if out is None else out)
     exhibits = list(found.exhibits.values()) if figure == ALL_EXHIBITS else [found.exhibit(figure)]

@@ -36,7 +36,7 @@ BENCHOPT_SUFFIX = ".parquet"
 
 @contextmanager
 def opened() -> Iterator[Archive]:
-    """Yield the archive of this home, as a context. Raises NotWritten, one sentence, if it cannot be used."""
+    """Yield the archive of this home, as a context. Raises NotWritten if it cannot be used."""
     path = default_path()
     try:
         with closing(Archive(path, PERSISTENT_LIMITS)) as archive:
@@ -71,7 +71,7 @@ def _entry(kept: ArchivedRun) -> dict[str, Any]:
 
 
 def add(paths: Sequence[str]) -> list[int]:
-    """Enter the runs of files; returns their numbers. Raises ValueError, one sentence, before any is entered
+    """Enter the runs of files; returns their numbers. Raises ValueError before any is entered
     if one cannot be read.
 
     Curves of benchopt are entered in our units if a run that is kept is on their problem, else in theirs.
@@ -124,7 +124,7 @@ class ComparedRuns(NamedTuple):
 
 
 def compare(left: str, right: str, tol: float | None = None) -> ComparedRuns:
-    """Compare two runs, each an id of the history or ``FILE[#LABEL]``. Raises ValueError, one sentence, if
+    """Compare two runs, each an id of the history or ``FILE[#LABEL]``. Raises ValueError if
     one cannot be read."""
     a, b = found_run(left), found_run(right)
     names = _title(a[0]), _title(b[0])
@@ -153,7 +153,7 @@ def found_run(name: str) -> tuple[ArchivedRun, Trace]:
 
 
 def export(id: int, out: Path | None, form: str) -> str:
-    """Return a run as text, or write it to a file. Raises ValueError, one sentence, if it does not exist."""
+    """Return a run as text, or write it to a file. Raises ValueError if it does not exist."""
     with opened() as archive:
         trace = archive.trace(id)
     if out is not None:

@@ -31,7 +31,7 @@ def crew_on(place: ClusterSpec, recipe: Recipe, data: Any, progress: ProgressBar
 def place_of(shards: int | None, scheduler: str | None) -> ClusterSpec | None:
     """Return the cluster for so many shards: that of the scheduler, or one on this machine.
 
-    Return None if no shards are requested. Raises ValueError, one sentence, if Dask is missing, or if only a
+    Return None if no shards are requested. Raises ValueError if Dask is missing, or if only a
     scheduler is given.
     """
     if shards is None:

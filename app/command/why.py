@@ -24,8 +24,8 @@ CONFIRMATION = {True: "confirmed", False: "not confirmed", None: "not tried"}
 def execute(run: str, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
     """Hand the findings on a run to ``emit``, each with the result of its experiment if ``prove``.
 
-    The run is an id of the history or ``FILE[#LABEL]``. Returns the exit status. Raises ValueError, one
-    sentence, for a run that cannot be examined.
+    The run is an id of the history or ``FILE[#LABEL]``. Returns the exit status. Raises ValueError
+    for a run that cannot be examined.
     """
     _, trace = runs.found_run(run)
     first = recorded(trace)

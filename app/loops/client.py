@@ -69,7 +69,7 @@ class LoopIterate(NamedTuple):
 
     @classmethod
     def parse(cls, message: bytes, size: int) -> LoopIterate:
-        """Parse an iterate of ``size`` weights; raise ValueError, one sentence, for anything else."""
+        """Parse an iterate of ``size`` weights; raise ValueError for anything else."""
         header, _, body = message.partition(b"\n")
         try:
             record = json.loads(header) if len(header) <= MAX_HEADER_BYTES else None
@@ -100,7 +100,7 @@ class LoopIterate(NamedTuple):
 
 
 def _checked_own(own: Mapping[str, Any]) -> dict[str, float]:
-    """Return a loop's own fields as finite numbers; raise ValueError, one sentence, for what is none."""
+    """Return a loop's own fields as finite numbers; raise ValueError for what is none."""
     found = {}
     for name, value in own.items():
         try:
@@ -385,7 +385,7 @@ class PageAddress(NamedTuple):
 
     @classmethod
     def parse(cls, address: str) -> PageAddress:
-        """Parse the address that a page shows; raise ValueError, one sentence, for any other text."""
+        """Parse the address that a page shows; raise ValueError for any other text."""
         parts = urlsplit(address)
         if parts.scheme != "http" or not parts.hostname or not parts.fragment:
             raise ValueError(f"{address!r} is no address of a loop: copy the line that the page shows")
@@ -416,7 +416,7 @@ class PageAddress(NamedTuple):
     def open(self, label: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """Open a run; return its connection, and the answer whose lines are the messages of the page.
 
-        Raises ConnectionError, one sentence, if the page is not there or refuses.
+        Raises ConnectionError if the page is not there or refuses.
         """
         connection = self.connection()
         try:

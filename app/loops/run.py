@@ -34,7 +34,7 @@ class IterateChannel:
         self._previous: LoopIterate | None = None
 
     def receive(self, message: bytes) -> None:
-        """Accept an iterate; raise ValueError, one sentence, if it is invalid."""
+        """Accept an iterate; raise ValueError if it is invalid."""
         if self._iterate is not None:
             raise ValueError("an iterate is sent once the page has asked for it")
         new, previous = LoopIterate.parse(message, self.size), self._previous

@@ -34,7 +34,7 @@ class LoopHost(Protocol):
     """The page behind an endpoint."""
 
     def admit(self) -> int:
-        """Return the number of weights of its problem; raise ValueError, one sentence, if it admits no
+        """Return the number of weights of its problem; raise ValueError if it admits no
         loop."""
         ...
 
@@ -46,7 +46,7 @@ class IterateReceiver(Protocol):
     """The receiver of a loop's iterates in the page."""
 
     def receive(self, message: bytes) -> None:
-        """Accept an iterate; raise ValueError, one sentence, if it is invalid."""
+        """Accept an iterate; raise ValueError if it is invalid."""
 
     def end(self, error: str) -> None:
         """Record that the loop has ended; the error is empty if it ended by itself."""
@@ -80,7 +80,7 @@ def find_by_token(token: str) -> Endpoint | None:
 
 
 def find_endpoint(request: HTTPServerRequest) -> Endpoint:
-    """Return the endpoint of a request; raise ValueError, one sentence, if it is not admitted."""
+    """Return the endpoint of a request; raise ValueError if it is not admitted."""
     headers = request.headers
     if "Origin" in headers:
         raise ValueError(FROM_A_PAGE)
@@ -151,7 +151,7 @@ class LoopConnection:
     async def receive(self, message: bytes) -> bool:
         """Pass an iterate to the page; return, once it has been read, whether more may come.
 
-        An iterate that the page refuses ends the run: ValueError, one sentence.
+        An iterate that the page refuses ends the run: ValueError.
         """
         self._is_read = asyncio.get_running_loop().create_future()
         try:

@@ -131,7 +131,7 @@ def _keep(session: ServerSession, wanted: bool) -> None:
 
 
 def _following(query: Mapping[str, str]) -> PlotWindow | FollowPage:
-    """Return the page that follows another one; raise ValueError, one sentence, if that does not exist."""
+    """Return the page that follows another one; raise ValueError if that does not exist."""
     if "follow" in query:
         return PlotWindow(query.get("view", ""), query["follow"])
     return FollowPage(

@@ -82,8 +82,8 @@ class Plan:
 
 
 def plan(name: str, exhibits: Sequence[Exhibit], seconds: float, slots: int) -> Plan:
-    """Plan exhibits as one sweep of at most this many seconds, ``slots`` runs at a time. Raises ValueError,
-    one sentence, if none of them can be run."""
+    """Plan exhibits as one sweep of at most this many seconds, ``slots`` runs at a time. Raises ValueError
+    if none of them can be run."""
     layouts = {exhibit.id: layout(exhibit) for exhibit in exhibits}
     tables = {id: found.table for id, found in layouts.items() if found.table is not None}
     if not tables:

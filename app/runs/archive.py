@@ -272,7 +272,7 @@ class Archive:
         return self._listed("ORDER BY pinned DESC, started DESC, id DESC")
 
     def run(self, id: int) -> ArchivedRun:
-        """Return the entry of a run; raise ValueError, one sentence, if it does not exist."""
+        """Return the entry of a run; raise ValueError if it does not exist."""
         found = self._listed("AND id = ?", id)
         if not found:
             raise ValueError(f"there is no run {id}: see `solverscope runs`")
@@ -287,7 +287,7 @@ class Archive:
     def trace(self, id: int) -> Trace:
         """Return the trace of a run, up to the last row that was written.
 
-        Raises ValueError, one sentence, if the run is not there or cannot be read.
+        Raises ValueError if the run is not there or cannot be read.
         """
         kept = self.run(id)
         if kept.damage:

@@ -46,7 +46,7 @@ class Budget:
             )
 
     def room(self, name: str, size: Size, give_up: Callable[[], None]) -> None:
-        """Raise ValueError, one sentence, if a problem of this size is too large, or there is no room for it.
+        """Raise ValueError if a problem of this size is too large, or there is no room for it.
 
         If the server already holds too much, ``give_up()`` first drops problems that are only cached.
         """

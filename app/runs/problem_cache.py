@@ -85,7 +85,7 @@ cache = LruCache(lambda: budget.kept)
 def load(setting: Recipe, progress: Callable[[str, float | None], None] | None = None) -> datasets.Dataset:
     """Return the data of ``setting``, from the cache if they are there; ``progress`` as of ``datasets.load``.
 
-    The data of a file have its name, without the folder. Raises ValueError, one sentence: datasets.DataError,
+    The data of a file have its name, without the folder. Raises ValueError: datasets.DataError,
     or that they exceed the server's budget, in which case nothing has been made.
     """
 
@@ -109,7 +109,7 @@ def problem(
 ) -> solvers.Problem:
     """Return the problem of ``setting`` on ``data``; problems that differ only in λ share data and products.
 
-    ``pulse`` as in :func:`variant`. Raises ValueError, one sentence, if it exceeds the server's budget.
+    ``pulse`` as in :func:`variant`. Raises ValueError if it exceeds the server's budget.
     """
 
     def make() -> solvers.Problem:

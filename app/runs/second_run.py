@@ -12,7 +12,7 @@ from solverscope.solvers.doctor.experiment import TrialLimits
 
 
 def recorded(trace: solvers.Trace) -> Experiment:
-    """Return the experiment of a run. Raises ValueError, one sentence, if a second run could not begin where
+    """Return the experiment of a run. Raises ValueError if a second run could not begin where
     the first did."""
     found = experiments(trace)
     if len(found) > 1 or found[0].lams:
@@ -26,7 +26,7 @@ def recorded(trace: solvers.Trace) -> Experiment:
 def second_run(first: Experiment, finding: solvers.Finding, trial: TrialLimits) -> Experiment:
     """Return the experiment of a finding on a run: the first with the change, within the limits of the trial.
 
-    Raises ValueError, one sentence, if the data cannot be changed so.
+    Raises ValueError if the data cannot be changed so.
     """
     stopping, remedy = trial.stopping, finding.remedy
     assert remedy is not None  # it has a trial

@@ -82,7 +82,7 @@ def teach(teacher: Any) -> Lesson:
 
 
 def find(code: str) -> Lesson:
-    """Return the lesson with this code; raise ValueError, one sentence, if there is none."""
+    """Return the lesson with this code; raise ValueError if there is none."""
     lesson = _lessons.get(code.strip().lower())
     if lesson is None:
         raise ValueError(NO_LESSON)

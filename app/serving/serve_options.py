@@ -53,7 +53,7 @@ class Serving:
     def from_arguments(cls, arguments: Sequence[str] | None = None) -> Serving:
         """Read the arguments of the server's command line or of its script (default: this process's).
 
-        Raises ValueError, one sentence, if a size of memory, an address or a name cannot be parsed.
+        Raises ValueError if a size of memory, an address or a name cannot be parsed.
         """
         given = list(sys.argv[1:] if arguments is None else arguments)
         if "--args" in given:
@@ -79,7 +79,7 @@ class Serving:
 
 
 def size(text: str) -> int:
-    """Parse a number of bytes, such as 8G; raise ValueError, one sentence, for anything else."""
+    """Parse a number of bytes, such as 8G; raise ValueError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     amount = float(match[1]) * SIZE_UNITS[match[2].upper()] if match else 0.0
     if not 64 * SIZE_UNITS["M"] <= amount <= 1024 * SIZE_UNITS["T"]:
@@ -88,7 +88,7 @@ def size(text: str) -> int:
 
 
 def address(text: str) -> str:
-    """Return the address of a Dask scheduler; raise ValueError, one sentence, for anything else."""
+    """Return the address of a Dask scheduler; raise ValueError for anything else."""
     if not ADDRESS.fullmatch(text.strip()):
         raise ValueError(
             f"{SCHEDULER_FLAG} {text!r} is not possible: give an address such as tcp://127.0.0.1:8786"
@@ -97,7 +97,7 @@ def address(text: str) -> str:
 
 
 def name(flag: str, text: str) -> str:
-    """Return the name of a host in lower case; raise ValueError, one sentence, for more than a name."""
+    """Return the name of a host in lower case; raise ValueError for more than a name."""
     if not HOST_NAME.fullmatch(text.strip()):
         raise ValueError(
             f"{flag} {text!r} is not possible: give a name alone, such as scope.example, without port or path"

@@ -27,7 +27,7 @@ def number(
     """Return the finite number that a text of an option stands for; return None for None.
 
     The number must be at least ``low``, or greater than ``above`` if that is given, and at most ``high``. It
-    must be whole if ``kind`` is int. Raises ValueError, one sentence, if it is not.
+    must be whole if ``kind`` is int. Raises ValueError if it is not.
     """
     from solverscope.solvers.declare import NotAllowed, Parameter
 

@@ -81,7 +81,7 @@ class Experiment:
     # what is executed
 
     def check(self, problem: solvers.Problem) -> None:
-        """Raise ValueError, one sentence, if the problem is not that of the origin.
+        """Raise ValueError if the problem is not that of the origin.
 
         Also raise it if a solver cannot run on the problem with these limits.
         """
@@ -113,7 +113,7 @@ class Experiment:
     def from_arguments(cls, dataset: str | None, solver: Sequence[str], **given: Any) -> Self:
         """Return the experiment that the options of ``solverscope run`` describe.
 
-        ``given`` has their values by the names of their settings. Raises ValueError, one sentence, if they
+        ``given`` has their values by the names of their settings. Raises ValueError if they
         are wrong.
         """
         if unknown := given.keys() - {setting.name for setting in SETTINGS}:
@@ -352,7 +352,7 @@ _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
 
 
 def _with_parameter(setting: Setting, base: Experiment, text: str) -> Experiment:
-    """Return ``base`` with the setting of a URL parameter; raise ValueError, one sentence, if it is wrong."""
+    """Return ``base`` with the setting of a URL parameter; raise ValueError if it is wrong."""
     if setting.in_address in _PARAM_READERS:
         return _PARAM_READERS[setting.in_address](base, text)
     return setting.put(base, setting.parse_address(text))
@@ -410,7 +410,7 @@ def resumed_recipe(point: ResumePoint, given: Mapping[str, Any]) -> dict[str, An
 
 
 def check_resumed(point: ResumePoint, problem: solvers.Problem) -> None:
-    """Raise ValueError, one sentence, if this is another problem than that of the old run."""
+    """Raise ValueError if this is another problem than that of the old run."""
     here = problem.describe()
     if here["key"] == point.problem["key"]:
         return

@@ -78,16 +78,16 @@ class Recipe:
         return replace(self, loss=usual if usual in fitting else fitting[0])
 
     def load(self, progress: Callable[[str, float | None], None] | None = None) -> datasets.Dataset:
-        """Load the data. Raises ValueError, one sentence."""
+        """Load the data. Raises ValueError."""
         return datasets.load(self.data, seed=self.seed, progress=progress, **self.options)
 
     def make_loss(self, data: datasets.Dataset) -> solvers.Loss:
-        """Make the loss. Raises ValueError, one sentence, if it does not suit the data."""
+        """Make the loss. Raises ValueError if it does not suit the data."""
         return solvers.make_loss(data, self.loss, self.loss_params)
 
     def make(self, data: datasets.Dataset, **how: Any) -> solvers.Problem:
         """Make the problem on its data; ``how``: workers and pulse, as of :func:`solvers.make_problem`.
-        Raises ValueError, one sentence."""
+        Raises ValueError."""
         given = {name: value for name, value in vars(self).items() if name not in ("data", "options", "seed")}
         return solvers.make_problem(data, **given, **how)
 
@@ -109,7 +109,7 @@ class Entrant:
 
     @classmethod
     def parse_all(cls, texts: Iterable[str]) -> tuple[Self, ...]:
-        """Parse texts ``[LABEL=]ID[@PENALTY][,name=value,...]``; raise ValueError, one sentence, if one is
+        """Parse texts ``[LABEL=]ID[@PENALTY][,name=value,...]``; raise ValueError if one is
         wrong."""
         found = []
         for choice in choices(list(texts)):
@@ -172,7 +172,7 @@ def make_run(
     **how: Any,
 ) -> solvers.Run:
     """Put a run together: the solver goes as far as its limits need, and its trace tells the ``reference``
-    that f* is from. ``how`` as of :class:`solvers.Run`. ValueError, one sentence, where the solver refuses
+    that f* is from. ``how`` as of :class:`solvers.Run`. ValueError where the solver refuses
     the problem."""
     run = solvers.Run(problem, solver.with_tol(stopping.tol), stopping=stopping, **how)
     if reference is not None:

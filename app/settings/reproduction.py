@@ -31,7 +31,7 @@ def experiments(trace: Trace) -> list[Experiment]:
     """Return the experiments that reproduce the iterates of a run up to its newest one.
 
     These are the runs that it branched off, and the run itself, each continuing from the file of its
-    predecessor. Raises ValueError, one sentence, if the record of the run does not determine them.
+    predecessor. Raises ValueError if the record of the run does not determine them.
     """
     info = trace.info
     if info.solver == OWN_LOOP:

@@ -18,7 +18,7 @@ from . import arguments
 def run_of_file(name: str, example: str) -> tuple[str, Trace]:
     """Return the file and the run that ``FILE[#LABEL]`` names.
 
-    Raises ValueError, one sentence, if it names none or several. ``example`` tells how to name one, with
+    Raises ValueError if it names none or several. ``example`` tells how to name one, with
     ``{run}`` in place of file and label.
     """
     file, _, label = name.rpartition("#") if "#" in name and not Path(name).exists() else (name, "", "")
@@ -52,7 +52,7 @@ class ResumePoint:
     def parse(cls, text: str) -> ResumePoint:
         """Read ``FILE[#LABEL]@ITERATION``.
 
-        Raises ValueError, one sentence, if the text does not specify an iterate of a run.
+        Raises ValueError if the text does not specify an iterate of a run.
         """
         name, at, number = text.rpartition("@")
         if not (at and name):

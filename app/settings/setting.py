@@ -24,7 +24,7 @@ class TextCodec:
     repeated: ClassVar[bool] = False
 
     def parse(self, flag: str, given: Any) -> Any:
-        """Return the value of an option from its text or texts; raise ValueError, one sentence, if wrong."""
+        """Return the value of an option from its text or texts; raise ValueError if wrong."""
         return given
 
     def written(self, value: Any) -> list[str]:
@@ -202,7 +202,7 @@ class Setting:
     in_run_form: bool = False
 
     def parse(self, given: Any) -> Any:
-        """Return the value of the setting's option; raise ValueError, one sentence, if it is invalid."""
+        """Return the value of the setting's option; raise ValueError if it is invalid."""
         return self.codec.parse(self.flag, self.given if given is None else given)
 
     def words(self, value: Any) -> list[str]:
@@ -240,7 +240,7 @@ class Setting:
         )
 
     def parse_address(self, text: str) -> Any:
-        """Return the value of a URL parameter from its text; raise ValueError, one sentence, if wrong."""
+        """Return the value of a URL parameter from its text; raise ValueError if wrong."""
         from solverscope.solvers.declare import NotAllowed
 
         from . import wording

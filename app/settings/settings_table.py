@@ -342,6 +342,6 @@ def of_part(part: str) -> list[Setting]:
 def parse_part(part: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a part of an experiment from those of options.
 
-    Raises ValueError, one sentence, if one is wrong.
+    Raises ValueError if one is wrong.
     """
     return {one.name: one.parse(given.get(one.name)) for one in of_part(part)}

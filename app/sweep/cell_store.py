@@ -36,7 +36,7 @@ class Store:
     def open(self, resume: bool) -> dict[str, dict[str, Any]]:
         """Make the folder ready; return the records of the cells that need not run again, by key.
 
-        Raises ValueError, one sentence, if another sweep is at work there, if there are results but no
+        Raises ValueError if another sweep is at work there, if there are results but no
         ``resume``, or if they cannot be read. Raises NotWritten if the folder cannot be used.
         """
         try:

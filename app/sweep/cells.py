@@ -88,7 +88,7 @@ def run(
 def execute(
     cell: Experiment, reporter: CellReporter, f_star: Mapping[str, Any] | None, turn: TimeSlice | None
 ) -> solvers.Trace:
-    """Run a cell within its time slice, report it, and return its trace. Raises ValueError, one sentence."""
+    """Run a cell within its time slice, report it, and return its trace. Raises ValueError."""
     problem = problem_of(cell.problem)
     reporter.pulse()
     if f_star is not None and "error" in f_star:
@@ -106,7 +106,7 @@ def execute(
 def problem_of(recipe: Recipe) -> solvers.Problem:
     """Make the problem of a recipe; data, and problems that differ only in λ, are made once per process.
 
-    Raises ValueError, one sentence, if the problem cannot be made.
+    Raises ValueError if the problem cannot be made.
     """
     source = Recipe(recipe.data, recipe.options, recipe.seed)
     shared = replace(recipe, lam=None, lam_ratio=None)

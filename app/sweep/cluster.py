@@ -51,7 +51,7 @@ def why_no_dask() -> str | None:
 @contextmanager
 def connected(place: ClusterSpec) -> Iterator[Client]:
     """Yield a client of the cluster, as a context. A cluster of its own listens on this machine only, without
-    Dask's page, and ends with the context. Raises ValueError, one sentence."""
+    Dask's page, and ends with the context. Raises ValueError."""
     if reason := why_no_dask():
         raise ValueError(reason)
     import dask.config as config

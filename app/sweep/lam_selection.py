@@ -29,7 +29,7 @@ EQUAL_MEANS = 1e-12
 def checked(choose: Any, folds: Any = None) -> tuple[str, int]:
     """Return the quantity to choose ("": none) and the number of parts to choose by (0: the test part).
 
-    Raises ValueError, one sentence, if they are invalid.
+    Raises ValueError if they are invalid.
     """
     if choose not in (None, *SELECTABLE):
         raise ValueError(f"choose {choose!r:.80} is not possible: choose {' or '.join(SELECTABLE)}")
@@ -50,7 +50,7 @@ def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
 
 
 def check_parts(id: str, options: Mapping[str, Any]) -> None:
-    """Raise ValueError, one sentence, if data with these options have no parts to hold out.
+    """Raise ValueError if data with these options have no parts to hold out.
 
     Raise it too if the options hold out a part already.
     """

@@ -69,7 +69,7 @@ class Spec:
     def read(cls, path: Path, **also: Any) -> Spec:
         """Read a file that ends in .toml or .json; values in ``also`` override those of the file.
 
-        Raises ValueError, one sentence, if the file is invalid.
+        Raises ValueError if the file is invalid.
         """
         if path.suffix not in (".toml", ".json"):
             raise ValueError(f"cannot read {path.name}: the name of a sweep must end in .toml or .json")
@@ -98,7 +98,7 @@ class Spec:
     ) -> Spec:
         """Expand the grid that a TOML or JSON text describes, as :meth:`of` does.
 
-        Values in ``also`` override those of the text. Raises ValueError, one sentence, if the text is
+        Values in ``also`` override those of the text. Raises ValueError if the text is
         invalid.
         """
         if len(text) > MAX_SPEC_BYTES:
@@ -121,7 +121,7 @@ class Spec:
 
         ``describe(id)`` returns the entry of a data set with the options that may be set. If ``runs`` lists
         tables, each is expanded together with the values outside them, which it may override. Raises
-        ValueError, one sentence.
+        ValueError.
         """
         shared, runs = {name: value for name, value in given.items() if name != RUNS}, given.get(RUNS, [{}])
         if not isinstance(runs, list | tuple) or not runs or not all(isinstance(run, dict) for run in runs):
@@ -162,7 +162,7 @@ class Spec:
 def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return one of ``runs`` merged with what all share: its values take precedence, and tables are merged.
 
-    Raises ValueError, one sentence, if it has anything that a sweep may not have.
+    Raises ValueError if it has anything that a sweep may not have.
     """
     if RUNS in run:
         raise ValueError(f"a table of {RUNS} has {RUNS} of its own: {NO_NESTED_LISTS}")
@@ -217,7 +217,7 @@ def _too_many() -> ValueError:
 
 def _check(name: str, value: Any, depth: int = 0) -> None:
     """Check that a value is made of what a sweep may say, in lists and tables that are not deeper than they
-    need to be. ValueError, one sentence, where it is not."""
+    need to be. ValueError where it is not."""
     if isinstance(value, list | dict):
         if depth == DEEPEST:
             raise ValueError(f"{name} is nested too deep: {NO_NESTED_LISTS}")

@@ -111,7 +111,7 @@ class Scope(Cell):
         >>> scope.watch(GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 10.0]})).fit(X, y)
 
         Estimators of Solverscope are drawn by their ``scope``, others by scikit-learn's callbacks. Raises
-        TypeError, one sentence, if the estimator has neither.
+        TypeError if the estimator has neither.
         """
         from solverscope.solvers.estimators import FitWatch  # scikit-learn takes a second
 

@@ -195,7 +195,7 @@ def pairs_of(memory: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the pairs (s, y) of what an iterate shows as its memory, oldest first.
 
     It is a sequence of pairs, or has lists ``S`` and ``Y`` as :class:`PairMemory`; of anything else there are
-    none. Raises ValueError, one sentence, for a sequence of anything else.
+    none. Raises ValueError for a sequence of anything else.
     """
     if not isinstance(memory, Sequence):
         return list(zip(memory.S, memory.Y, strict=True)) if hasattr(memory, "S") else []

@@ -83,7 +83,7 @@ class TrialLimits:
 def trial_of(finding: Finding, first: Trace, problem: Problem) -> TrialLimits:
     """Return what the experiment of a finding has to reach.
 
-    Raises ValueError, one sentence, if the finding has no experiment, or the first run has no violation to
+    Raises ValueError if the finding has no experiment, or the first run has no violation to
     compare another problem with.
     """
     remedy = finding.remedy

@@ -137,7 +137,7 @@ class Estimator(BaseEstimator):
         return problem, trace.w
 
     def _run(self, problem: Problem, id: str) -> Run:
-        """Return the run, all limits set; raise ValueError, one sentence, if the solver does not fit."""
+        """Return the run, all limits set; raise ValueError if the solver does not fit."""
         solver = make_solver(id, **(self.solver_params or {}))
         if reason := why_not_solver_on(id, problem):
             raise ValueError(f"solver {id} {reason}")
@@ -149,7 +149,7 @@ class Estimator(BaseEstimator):
     def _checked_rows(self, X: Any, *y: Any, **params: Any) -> Any:
         """Return rows, and labels if they are given, as scikit-learn converts them.
 
-        ``params`` are those of ``validate_data``. Raises ValueError, one sentence, if rows are sparse and
+        ``params`` are those of ``validate_data``. Raises ValueError if rows are sparse and
         malformed, or other values were converted to numbers.
         """
         sound = checked_rows(X) if sp.issparse(X) and X.ndim == 2 else X
@@ -163,7 +163,7 @@ class Estimator(BaseEstimator):
 
 
 def _by_place(factors: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
-    """Return the penalty factors of all features; raise ValueError, one sentence, for a name of none."""
+    """Return the penalty factors of all features; raise ValueError for a name of none."""
     if unknown := [name for name in factors if name not in names]:
         raise ValueError(f"penalty_factors name {unknown[0]!r}, but X has no such column: choose one")
     return np.array([factors.get(name, 1.0) for name in names], dtype=np.float64)

@@ -96,7 +96,7 @@ class ChainCRF(Estimator):
 
     def _scores_of(self, X: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of all tokens, (n_tokens, n_classes), and the offsets of the sequences. Raises
-        ValueError, one sentence, if X differs from that of ``fit``."""
+        ValueError if X differs from that of ``fit``."""
         check_is_fitted(self)
         sequences, own = sequences_of(X), type(self).__name__
         if self.vectorizer_ is not None:

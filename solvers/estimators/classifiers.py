@@ -72,7 +72,7 @@ class _OfRows(ClassifierMixin, Estimator):
     def _classes(self, y: np.ndarray) -> np.ndarray:
         """Set the classes of labels ``y``, (n,), and return y.
 
-        Raises ValueError, one sentence, if there are too few or too many classes.
+        Raises ValueError if there are too few or too many classes.
         """
         two = not self.__sklearn_tags__().classifier_tags.multi_class
         if two and (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":

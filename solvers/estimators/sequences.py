@@ -14,7 +14,7 @@ from ..linalg.arrays import LARGEST_ENTRY, features_of, labels_of, names_of_colu
 
 
 def _listed(values: Any, name: str, right: str) -> list[Any]:
-    """Return a list of sequences; raise ValueError, one sentence, if it is empty or no list."""
+    """Return a list of sequences; raise ValueError if it is empty or no list."""
     try:
         given = [] if isinstance(values, str | bytes) else list(values)
     except TypeError:
@@ -25,7 +25,7 @@ def _listed(values: Any, name: str, right: str) -> list[Any]:
 
 
 def sequences_of(X: Sequence[Any]) -> list[Any]:
-    """Return the sequences of X; raise ValueError, one sentence, if there are none."""
+    """Return the sequences of X; raise ValueError if there are none."""
     return _listed(X, "X", "each the features of its tokens")
 
 
@@ -33,7 +33,7 @@ def join_rows(sequences: list[Any]) -> tuple[Any, np.ndarray, tuple[str, ...]]:
     """Join sequences of arrays or tables.
 
     Returns their rows, the offsets (n_sequences + 1,), and the names of their columns, () for arrays. Raises
-    ValueError, one sentence, if a sequence cannot be used or differs in its columns.
+    ValueError if a sequence cannot be used or differs in its columns.
     """
     parts = [features_of(one, f"sequence {k:,} of X") for k, one in enumerate(sequences, 1)]
     if len({part.shape[1] for part in parts}) > 1:
@@ -59,7 +59,7 @@ def join_named_features(sequences: list[Any]) -> tuple[Iterator[Mapping[str, flo
     """Join sequences of tokens whose features have names.
 
     Returns the weights of each token by feature, and the offsets of the sequences. Tokens are read lazily.
-    Raises ValueError, one sentence, if a sequence or a token cannot be used.
+    Raises ValueError if a sequence or a token cannot be used.
     """
     for k, one in enumerate(sequences, 1):
         if not isinstance(one, list | tuple) or not one:

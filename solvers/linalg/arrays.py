@@ -94,8 +94,8 @@ def from_arrays(
     targets; whole numbers are targets only if the loss takes targets. Tags of the tokens of sequences need
     ``offsets``: sequence i is the rows offsets[i] .. offsets[i + 1]. Leaves need ``parents``, the parent of
     each node, -1 for the root.
-    ``kinds`` are the kinds of labels that the loss takes, if a loss is named. Raises ValueError, one
-    sentence, if the arrays cannot be used.
+    ``kinds`` are the kinds of labels that the loss takes, if a loss is named. Raises ValueError
+    if the arrays cannot be used.
     """
     feature_names = names_of_columns(X)
     X, y = features_of(X), labels_of(y)
@@ -269,7 +269,7 @@ def _measured(y: np.ndarray) -> bool:
 
 
 def _targets(y: np.ndarray, kind: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return numeric targets and their names; raise ValueError, one sentence, if they are not numeric."""
+    """Return numeric targets and their names; raise ValueError if they are not numeric."""
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y holds {y.dtype.name}: the targets of a regression are numbers")
     y = np.ascontiguousarray(y, dtype=np.float64)

@@ -48,7 +48,7 @@ def plain_rows(X: Any) -> Any:
 def checked_rows(X: Any, name: str = "X") -> Any:
     """Return a sparse matrix (n, d) in CSR format, which shares the arrays of the given one if possible.
 
-    Raises ValueError, one sentence, if its arrays do not make a matrix of its shape: compiled code would read
+    Raises ValueError if its arrays do not make a matrix of its shape: compiled code would read
     beyond them.
     """
     try:

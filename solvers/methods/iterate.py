@@ -203,7 +203,7 @@ TAKEN_NAMES = {
 
 
 def checked_own(own: Mapping[str, Any]) -> dict[str, float]:
-    """Return the values of a solver's or a loop's own fields as numbers; raise ValueError, one sentence, for
+    """Return the values of a solver's or a loop's own fields as numbers; raise ValueError for
     others."""
     if not isinstance(own, Mapping) or len(own) > MAX_OWN_FIELDS:
         raise ValueError(f"own fields are a mapping of at most {MAX_OWN_FIELDS} names to numbers")

@@ -16,7 +16,7 @@ LimitsAt = Callable[[Problem], Stopping]
 
 
 def checked_lam(problem: Problem, solver: Solver, trace: Trace, lam: float, kept: Stopping | None) -> float:
-    """Return the new λ of a run as a number, or raise ValueError, one sentence, if λ cannot be changed.
+    """Return the new λ of a run as a number, or raise ValueError if λ cannot be changed.
 
     ``kept`` are the limits that the run keeps at the new λ; None if it is given others there.
     """

@@ -115,7 +115,7 @@ class Pseudocode:
 
     @classmethod
     def parse(cls, text: str) -> Pseudocode:
-        """Read an algorithm; raise ValueError, one sentence, if a line is wrong."""
+        """Read an algorithm; raise ValueError if a line is wrong."""
         source, *lines = (line.rstrip() for line in text.splitlines() if line.strip())
         steps: list[Step] = []
         for line in lines:

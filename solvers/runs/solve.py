@@ -111,7 +111,7 @@ def solve(
 
 
 def _checked(solver: Any, params: Mapping[str, Any]) -> Solver:
-    """Return the solver; raise ValueError, one sentence, if it is none, or hyper-parameters come too late."""
+    """Return the solver; raise ValueError if it is none, or hyper-parameters come too late."""
     if not isinstance(solver, Solver):
         said = f"the class {solver.__name__}" if isinstance(solver, type) else f"{solver!r:.80}"
         raise ValueError(f"{said} is no solver: give an id of solvers.SOLVERS, or solvers.make_solver(id)")

@@ -20,7 +20,7 @@ GONE = "The page of this window is closed, and its runs are gone."
 class PlotWindow:
     """The view that draws the figure ``name`` of the page with this ``token``, with the rows of its runs.
 
-    Raises ValueError, one sentence, if the page does not exist or does not have the plot.
+    Raises ValueError if the page does not exist or does not have the plot.
     """
 
     def __init__(self, name: str, token: str) -> None:

@@ -26,7 +26,7 @@ LATER = "from iterate 1"
 
 
 def parse(text: str) -> tuple[Condition, ...]:
-    """Read conditions separated by semicolons; raise ValueError, one sentence, if one is invalid."""
+    """Read conditions separated by semicolons; raise ValueError if one is invalid."""
     return tuple(Condition.parse(part) for part in text.split(";") if part.strip())
 
 
@@ -59,7 +59,7 @@ class Breaks(FieldForm):
     def show(self, text: str) -> None:
         """Show these conditions in the field, and apply them.
 
-        Raises ValueError, one sentence, if one of them is invalid.
+        Raises ValueError if one of them is invalid.
         """
         field = Conditions()
         text = field.parse(text)

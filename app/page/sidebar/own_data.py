@@ -143,7 +143,7 @@ class OwnData(Component):
             self._go_on(worker)
 
     def _load(self, path: Path, progress: Callable[[str, float | None], None]) -> Any:
-        """Read a file, off the page's thread. Raises ValueError, one sentence."""
+        """Read a file, off the page's thread. Raises ValueError."""
         check(path, LIMITS, progress)
         id = datasets.own_id(str(path))
         return id, problem_cache.load(Recipe(id), progress)

@@ -84,7 +84,7 @@ class OwnLoops(Component):
     # the host of loops
 
     def admit(self) -> int:
-        """Return the number of weights of the problem for a new loop; raise ValueError, one sentence, if
+        """Return the number of weights of the problem for a new loop; raise ValueError if
         loops are refused now."""
         if self._page.problem.problem is None:
             raise ValueError(NO_PROBLEM)

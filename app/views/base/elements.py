@@ -93,7 +93,7 @@ def drawing(
     """Return the figures and tables that the view with this name shows, as HoloViews' elements; what it draws
     with HoloViews is returned as it is.
 
-    Raises ValueError, one sentence, if HoloViews cannot draw them.
+    Raises ValueError if HoloViews cannot draw them.
     """
     try:
         parts = [overlay(one) if isinstance(one, figure) else one for one in shown]

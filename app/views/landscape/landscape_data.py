@@ -104,7 +104,7 @@ def observed(trace: Trace, size: int) -> tuple[np.ndarray, sparse.csr_array] | N
 def scene(shown: LandscapeSetting, pulse: Callable[[], None]) -> LandscapeScene:
     """Return the landscape; ``pulse`` is called every 50 ms or so.
 
-    Raises ValueError, one sentence, if there is no such plane.
+    Raises ValueError if there is no such plane.
     """
     size = shown.problem.size
     seen = [(trace, found) for trace in shown.traces if (found := observed(trace, size)) is not None]

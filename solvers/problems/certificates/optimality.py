@@ -168,6 +168,6 @@ def why_not_tolerance(problem: Problem, knows: Knows) -> str | None:
 
 
 def check_tolerance(tol: float | None, problem: Problem, knows: Knows) -> None:
-    """Raise ValueError, one sentence, if ``tol`` is given and could never end a run."""
+    """Raise ValueError if ``tol`` is given and could never end a run."""
     if tol is not None and (reason := why_not_tolerance(problem, knows)):
         raise ValueError(f"a tol of {tol:g} {reason}")

@@ -153,6 +153,6 @@ class Shard:
 
 
 def check_count(count: int, n_samples: int) -> None:
-    """Raise ValueError, one sentence, for more shards than samples."""
+    """Raise ValueError for more shards than samples."""
     if not 0 < count <= n_samples:
         raise ValueError(f"{count} shards of {n_samples} samples are not possible: give from 1 to that many")

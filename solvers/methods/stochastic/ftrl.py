@@ -11,7 +11,6 @@ import numpy as np
 
 from ...compute.jit import inlined, kernel
 from ...declare import Trait, param, random_seed
-from ...linalg.row_norms import NO_FACTORS, factor_of
 from ...problems.certificates.optimality import Knows
 from ...problems.losses.instances import weighted_residual
 from ...problems.problem import Problem
@@ -92,7 +91,7 @@ class Batches(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums from which weights are computed: their start, z, n, r/η0, and penalty factors (none if all are 1),
+    """Sums from which weights are computed: their start, z, n, r/η0, and penalty factors,
     one row per feature."""
 
     start: np.ndarray
@@ -112,10 +111,12 @@ class FtrlState:
         self.W, self.W_tail = design.split(w)
         (z, z_tail), (n, n_tail) = (design.split(np.zeros(problem.size)) for _ in range(2))
         r = np.sqrt(design.column_squares() / np.maximum(design.column_nnz, 1))
-        factors = penalty.factor_array[: self.W.size : design.n_outputs]
+        factors = np.ones(design.n_features)
+        if penalty.factors is not None:
+            factors = penalty.factors[: self.W.size : design.n_outputs]
         self.sums = Sums(self.W, z, n, np.where(r > 0.0, r, 1.0) / solver.eta0, factors)
         tail = self.W_tail[None], z_tail[None], n_tail[None]
-        self.tail = Sums(*tail, np.full(1, 1.0 / solver.eta0), NO_FACTORS)
+        self.tail = Sums(*tail, np.full(1, 1.0 / solver.eta0), np.ones(1))
         # single instances have the loss of the average objective, and each its share of R
         share = 1.0 / (problem.scale * loss.n_instances)
         self.strengths = share * penalty.l1, share * penalty.ridge
@@ -222,8 +223,7 @@ def at_place(sums, j, owed, ridge, w):
     Without branches the compiler vectorizes the loop over weights.
     """
     start, z, n, reach = sums.start[j], sums.z[j], sums.n[j], sums.reach[j]
-    factor, alive = factor_of(sums.factors, j), 0
-    owed, ridge = factor * owed, factor * ridge
+    alive, owed, ridge = 0, sums.factors[j] * owed, sums.factors[j] * ridge
     for c in range(w.size):
         beyond = max(abs(z[c]) - owed, 0.0)
         there = 0.0 - np.copysign(beyond, z[c]) / (reach * np.sqrt(n[c]) + ridge)

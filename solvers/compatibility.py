@@ -1,4 +1,5 @@
-"""Which losses data can have, and which solvers a loss with a penalty, or a problem, can have."""
+"""Compatibility: which losses suit the labels of data, and which solvers accept a loss, a penalty or a
+problem."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from .rivals.external_solver import ExternalSolver
 
 
 def why_not_loss(loss: str, kind: str) -> str | None:
-    """Return why data with this kind of labels cannot have a loss.
+    """Return why a loss does not suit data with this kind of labels.
 
     Parameters
     ----------
     loss : str
-        The loss's id.
+        The id of the loss.
     kind : str
         The kind of labels: ``binary``, ``multiclass``, ``multilabel``, ``sequences``, ``tree``,
         ``regression`` (one numeric target), ``multitask`` (several) or ``function``.
@@ -27,7 +28,7 @@ def why_not_loss(loss: str, kind: str) -> str | None:
     Returns
     -------
     str or None
-        The end of a sentence that begins with the loss; None if the data can have it.
+        The predicate of a sentence whose subject is the loss; None if the loss suits the data.
     """
     kinds = lookup(LOSSES, "loss", loss).kinds
     return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
@@ -42,23 +43,23 @@ def why_not_solver(
     uniform: bool = True,
     weighted: bool = False,
 ) -> str | None:
-    """Return why a solver cannot take a loss with a penalty.
+    """Return why a solver does not accept a loss with a penalty.
 
     Parameters
     ----------
     solver, loss, penalty : str
-        Their ids.
+        The ids of solver, loss and penalty.
     sharded : bool
-        Whether the rows are split over shards, in which case a loss offers less.
+        Whether the rows are split over shards, for which a loss offers fewer traits.
     uniform : bool
-        Whether all weights have the same strength; not so with an intercept or penalty factors.
+        Whether all weights have the same penalty factor; False with an intercept or penalty factors.
     weighted : bool
-        Whether samples have weights, with which a loss offers less.
+        Whether samples have weights, for which a loss offers fewer traits.
 
     Returns
     -------
     str or None
-        The end of a sentence that begins with the solver; None if it can.
+        The predicate of a sentence whose subject is the solver; None if it accepts them.
     """
     seen = lookup(LOSSES, "loss", loss).traits
     lost = seen & ~weighted_traits(seen) if weighted else Trait(0)
@@ -71,16 +72,16 @@ def why_not_solver(
 def compatible(
     loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True, weighted: bool = False
 ) -> list[str]:
-    """List the solvers that accept a loss with a penalty.
+    """Return the ids of the solvers that accept a loss with a penalty.
 
     Parameters
     ----------
     loss, penalty : str
-        Their ids.
+        The ids of loss and penalty.
     sharded : bool
         Whether the rows are split over shards.
     uniform : bool
-        Whether all weights have the same strength; not so with an intercept or penalty factors.
+        Whether all weights have the same penalty factor; False with an intercept or penalty factors.
     weighted : bool
         Whether samples have weights.
 
@@ -100,19 +101,19 @@ def compatible(
 
 
 def why_not_solver_on(solver: str, problem: Problem) -> str | None:
-    """Return why a solver cannot take a problem, which may be on shards.
+    """Return why a solver does not accept a problem, which may be on shards.
 
     Parameters
     ----------
     solver : str
-        The solver's id.
+        The id of the solver.
     problem : Problem
         The problem.
 
     Returns
     -------
     str or None
-        The end of a sentence that begins with the solver; None if it can.
+        The predicate of a sentence whose subject is the solver; None if it accepts the problem.
     """
     return _why_not_on(lookup(SOLVERS, "solver", solver), problem)
 
@@ -127,9 +128,9 @@ def _why_not_on(solver: type[Solver], problem: Problem) -> str | None:
 
 
 def _why_not(solver: type[Solver], offered: Trait, lost: Trait) -> str | None:
-    """Return what a solver needs and is not offered, or what it lacks in this installation.
+    """Return which traits a solver needs that are not offered, or why it cannot run in this installation.
 
-    Sample weights take the traits ``lost`` from those offered.
+    Return None if it can run. Of the traits ``offered``, sample weights remove those in ``lost``.
     """
     one_of = solver.formulas if issubclass(solver, ExternalSolver) else None
     if reason := unmet_needs(solver.needs, offered, one_of):
@@ -140,9 +141,9 @@ def _why_not(solver: type[Solver], offered: Trait, lost: Trait) -> str | None:
 
 
 def refusal(solver: Solver, problem: Problem) -> str | None:
-    """Return in a sentence why a solver, whose class need not be registered, cannot run on a problem.
+    """Return why a solver cannot run on a problem, as a sentence; return None if it can.
 
-    Return None if it can.
+    The class of the solver need not be registered.
     """
     if reason := _why_not_on(type(solver), problem):
         kind = {"sharded": isinstance(problem.design, ShardedDesign), "weighted": problem.loss.weighted}
@@ -155,7 +156,7 @@ def refusal(solver: Solver, problem: Problem) -> str | None:
 
 
 def refusal_of_pair(solver: str, reason: str, pair: str, others: Sequence[str]) -> str:
-    """Return the sentence that a solver does not take a loss with a penalty, and that ``others`` do."""
+    """Return the sentence that a solver does not accept a loss with a penalty, and which ``others`` do."""
     advice = f"choose one of {', '.join(others)}" if others else "choose another loss or penalty"
     return f"solver {solver} {reason}, unlike {pair}: {advice}"
 
@@ -163,7 +164,7 @@ def refusal_of_pair(solver: str, reason: str, pair: str, others: Sequence[str]) 
 def describe_pair(
     loss: str, penalty: str, *, sharded: bool = False, uniform: bool = True, weighted: bool = False
 ) -> str:
-    """Describe a loss with a penalty, and what decides besides which solvers take them."""
+    """Return a description of a loss with a penalty, and of other properties that solvers may not accept."""
     others = [] if uniform else ["an intercept or penalty factors"]
     others += ["sample weights"] if weighted else []
     given = f"{loss} with penalty {penalty}{' on shards' if sharded else ''}"
@@ -171,7 +172,7 @@ def describe_pair(
 
 
 def fitting(problem: Problem) -> list[str]:
-    """List the solvers that accept a problem.
+    """Return the ids of the solvers that accept a problem.
 
     Parameters
     ----------
@@ -188,12 +189,12 @@ def fitting(problem: Problem) -> list[str]:
 
 
 def accepts(solver: str, problem: Problem) -> bool:
-    """Return whether a solver with default hyper-parameters takes a problem.
+    """Return whether a solver with default hyper-parameters accepts a problem.
 
     Parameters
     ----------
     solver : str
-        The solver's id.
+        The id of the solver.
     problem : Problem
         The problem.
 
@@ -205,7 +206,7 @@ def accepts(solver: str, problem: Problem) -> bool:
 
 
 def losses_for(kind: str) -> list[str]:
-    """List the losses for a kind of labels.
+    """Return the ids of the losses for a kind of labels.
 
     Parameters
     ----------

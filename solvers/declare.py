@@ -1,4 +1,4 @@
-"""Declared hyper-parameters, and traits: properties that losses and penalties offer and solvers need."""
+"""Declared hyper-parameters, and traits: properties that losses and penalties offer and that solvers need."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _TRAITS = "".join(f"    {trait.name}\n        {trait.phrase}.\n" for trait in Tr
 Trait.__doc__ = f"{Trait.__doc__}\n\n    Attributes\n    ----------\n{_TRAITS}"
 
 
-#: The largest seed: more is taken for a mistake.
+#: The largest seed; larger ones are probably mistakes.
 MOST_SEED = 999_999_999
-#: Texts for a switch.
+#: Strings for a boolean.
 SWITCH: dict[str, bool] = {
     **dict.fromkeys(("true", "on", "1", "yes"), True),
     **dict.fromkeys(("false", "off", "0", "no"), False),
@@ -66,7 +66,7 @@ SWITCH: dict[str, bool] = {
 
 
 class NotAllowed(ValueError):
-    """The error that a hyper-parameter cannot have a value; ``range`` describes the allowed values."""
+    """Raised if a hyper-parameter has an invalid value; ``range`` describes the allowed values."""
 
     def __init__(self, name: str, value: Any, range: str) -> None:
         super().__init__(name, value, range)
@@ -77,9 +77,9 @@ class NotAllowed(ValueError):
 
 
 class Form(NamedTuple):
-    """The format of a hyper-parameter that is a text.
+    """The format of a hyper-parameter that is a string.
 
-    ``parse`` converts a value to its canonical text, and raises ValueError if the value is not allowed.
+    ``parse`` converts a value to its canonical string, and raises ValueError if the value is not allowed.
     ``range`` describes the allowed values in words.
     """
 
@@ -99,52 +99,53 @@ def param(
     form: Form | None = None,
     title: str = "",
 ) -> Any:
-    """Declare a hyper-parameter once, for command line, page and Python alike.
+    """Declare a hyper-parameter as a field of a dataclass, for command line, page and Python alike.
 
     Parameters
     ----------
     default
-        The default, whose type is that of all values.
+        The default; all values have its type.
     help : str
-        What it is, in one line.
+        Description in one line.
     low, high : float, optional
         Bounds of a number.
     choices : collection, optional
-        The values allowed, for a choice.
+        Allowed values.
     words : tuple of str
-        Texts allowed besides numbers, as ``full`` for ``memory``.
+        Strings allowed in addition to numbers, such as ``full`` for ``memory``.
     open_low : bool
         Whether ``low`` itself is excluded.
     form : Form, optional
-        What texts are allowed, for a text.
+        Format of a string.
     title : str
-        Its label in forms: the field's words, then the symbol.
+        Label in forms: its name, then its symbol.
 
     Returns
     -------
     dataclasses.Field
-        The default of an attribute of a dataclass.
+        To be assigned to an attribute of a dataclass.
     """
     meta = {"help": help, "low": low, "high": high, "choices": choices, "words": words, "open_low": open_low}
     return field(default=default, metadata=meta | {"form": form, "title": title})
 
 
 def random_seed(help: str) -> Any:
-    """Declare the seed of a solver's random choices."""
+    """Declare the hyper-parameter for the seed of a solver's random choices."""
     return param(0, help, low=0, high=MOST_SEED, title="random seed")
 
 
 def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
     """Return the ``presets`` of a solver whose only preset is ``paper``.
 
-    ``params`` are the values printed in the paper of those hyper-parameters whose defaults differ from them.
+    ``params`` are the values printed in the paper that differ from the defaults.
     """
     return {"paper": params}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A declared hyper-parameter, with the texts for lists and forms."""
+    """A declared hyper-parameter, with its strings for lists and forms; see :func:`param` for the
+    attributes."""
 
     name: str
     default: Any
@@ -159,12 +160,12 @@ class Parameter:
 
     @property
     def kind(self) -> type:
-        """Return the type of all values; words may be mixed with whole numbers."""
+        """Return the type of all values; int if words are allowed too."""
         return int if self.words else type(self.default)
 
     @property
     def range(self) -> str:
-        """Describe the allowed values in words."""
+        """Return a description of the allowed values in words."""
         if self.form is not None:
             return self.form.range
         if self.choices is not None:
@@ -177,8 +178,8 @@ class Parameter:
         return f"{noun}{low}{high}" + "".join(f" or {w}" for w in self.words)
 
     def parse(self, value: Any) -> Any:
-        """Convert ``value`` (text or typed) to this parameter's type; raise :class:`NotAllowed` if that is
-        impossible."""
+        """Return ``value`` (a string or typed) as this parameter's type; raise :class:`NotAllowed` if it is
+        invalid."""
         try:
             return self._parsed(value)
         except (TypeError, ValueError, LookupError, OverflowError):
@@ -211,9 +212,9 @@ def number(
     name: str, value: float | str | None, *, low: float = 0.0, open_low: bool = False
 ) -> float | None: ...
 def number(name: str, value: Any, *, low: float = 0.0, open_low: bool = False) -> float | None:
-    """Return a number that is checked like a hyper-parameter; return None for None.
+    """Return ``value`` as a number, checked like a hyper-parameter; return None for None.
 
-    Raises :class:`NotAllowed` if the number is out of range.
+    Raises :class:`NotAllowed` if it is not a number or out of range.
     """
     return None if value is None else Parameter(name, 0.0, low=low, open_low=open_low).parse(value)
 
@@ -244,8 +245,8 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
     Returns
     -------
     tuple of Parameter
-        In the order of their declaration, with those of the base classes first. A class can change only the
-        default of an inherited one, as in ``memory: int = 5``.
+        The parameters in the order of declaration, those of base classes first. A subclass can only change
+        the default of an inherited parameter, as in ``memory: int = 5``.
     """
     declared: dict[str, Mapping[str, Any]] = {}
     for base in reversed(cls.__mro__):
@@ -259,16 +260,16 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
 
 
 def chosen_parameters(thing: object) -> dict[str, Any]:
-    """Return the hyper-parameters of a solver, loss or penalty that are not at their defaults."""
+    """Return the hyper-parameters of a solver, loss or penalty that differ from their defaults, by name."""
     values = {p.name: (getattr(thing, p.name), p.default) for p in parameters(type(thing))}
     return {name: value for name, (value, default) in values.items() if value != default}
 
 
 class Declared:
-    """Base of solvers, losses and penalties: frozen dataclasses that are chosen by their ``id``.
+    """Base of solvers, losses, penalties and rules: frozen dataclasses that are selected by their ``id``.
 
-    The declared parameters of an instance are checked when it is made. A class of a plug-in that was loaded
-    with a ``namespace`` has it, and a dash, before its id.
+    The declared parameters are checked when an instance is created. The id of a plug-in's class is prefixed
+    with its ``namespace`` and a dash, if it has a namespace.
     """
 
     id: ClassVar[str]
@@ -285,7 +286,10 @@ class Declared:
             object.__setattr__(self, parameter.name, value)
 
     def _holding(self, **held: Any) -> Self:
-        """Return a copy with these further values, apart from the frozen hyper-parameters."""
+        """Return a copy with these attributes set, although the dataclass is frozen.
+
+        They are attributes other than hyper-parameters, or values that need no check.
+        """
         other = copy.copy(self)
         for name, value in held.items():
             object.__setattr__(other, name, value)
@@ -293,9 +297,10 @@ class Declared:
 
 
 def unmet_needs(needs: Trait, offered: Trait, one_of: Trait | None = None) -> str | None:
-    """Return in words what a solver needs and a loss and penalty do not offer; None if nothing is missing.
+    """Return a description of the traits that a solver needs but a loss and penalty do not offer.
 
-    A smooth loss has directional derivatives. Of the traits ``one_of``, one is enough.
+    Return None if nothing is missing. A smooth loss has directional derivatives. Of the traits in ``one_of``
+    one is enough.
     """
     missing = needs & ~(offered | Trait.DIRECTIONAL_DERIVATIVE if Trait.SMOOTH in offered else offered)
     phrases = [trait.phrase for trait in missing]

@@ -1,4 +1,4 @@
-"""Losses and problems made from data."""
+"""Construction of losses and problems from data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .problems.shards.worker_pool import WorkerPool
 from .problems.weight_names import Names
 from .registry import LOSSES, PENALTIES, lookup, make
 
-#: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
+#: Default λ: relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
 DEFAULT_RATIO = 0.05
 DEFAULT_RIDGE = 1e-4
 NOT_ON_SHARDS = "shards take no intercept and no sample_weight: leave these out, or the shards"
@@ -42,19 +42,19 @@ def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Lo
     data
         A data set.
     loss : str or None
-        The loss's id; None for the data set's own.
+        The id of the loss; None for the default of the data set.
     loss_params : mapping
-        Its hyper-parameters by name.
+        Hyper-parameters of the loss by name.
 
     Returns
     -------
     Loss
-        Not yet bound to the labels.
+        The loss, not yet bound to labels.
 
     Raises
     ------
     ValueError
-        If the loss or a hyper-parameter does not exist, or the loss does not take the data's kind of labels.
+        If the loss or a hyper-parameter does not exist, or the loss does not suit the kind of labels.
     """
     loss_class = lookup(LOSSES, "loss", loss or data.loss)
     if reason := why_not_loss(loss_class.id, data.kind):
@@ -87,38 +87,38 @@ def make_problem(
     Parameters
     ----------
     data
-        A data set as ``datasets.load`` returns it, whose training part counts; or features of shape (n, d),
-        NumPy, SciPy sparse or a DataFrame, with labels ``y``. Columns of a DataFrame name the features. A
-        large sparse matrix may be shared: do not change it while the problem is used.
+        A data set from ``datasets.load``, whose training part is used. Or features of shape (n, d), NumPy,
+        SciPy sparse or a DataFrame, with labels ``y``. Columns of a DataFrame name the features. A large
+        sparse matrix is not copied: do not change it while the problem is used.
     y, offsets, parents
-        Labels, starts of sequences and parents of tree nodes, for features given as an array: see
+        Labels, starts of sequences and parents of tree nodes, if features are an array: see
         :func:`.arrays.from_arrays`.
     loss, penalty : str, optional
-        Their ids; by default the data set's own.
+        Ids of loss and penalty; by default those of the data set.
     lam, lam_ratio : float, optional
-        λ, or λ/λ_max. With neither, the data set's own λ for its own loss and penalty if it has one (times s
-        over the loss's usual s, which leaves the solution as it is), else ratio 0.05 for sparse penalties and
-        1e-4 (average) for ``l2``.
+        λ, or λ/λ_max. The default is the λ of the data set if loss and penalty are those of the data set. (If
+        ``average`` is not the loss's default, it is rescaled, so that the solution is the same.) Otherwise
+        the default is ``lam_ratio=0.05`` for sparse penalties, and λ = 1e-4 (average) for ``l2``.
     average : bool, optional
-        Whether s is 1/n or 1; by default as in the loss's paper.
+        Whether s is 1/n, else 1. Default: as in the paper of the loss.
     loss_params, penalty_params : mapping, optional
         Hyper-parameters by name.
     intercept : bool, optional
-        Whether to fit a constant for each output, which is not penalised: the last feature is then 1.
-        Default: no.
+        Whether to fit an unpenalised constant for each output, as the weights of a last feature 1. Default:
+        False.
     penalty_factors : array of shape (d,), mapping or str, optional
-        v_j >= 0 of each feature, whose weights have the strength λv_j; 0 leaves them without a penalty. Or
-        factors by the names of features, as a mapping or a text "NAME=FACTOR,...", all others having 1. Or
-        "adaptive": 1/‖w_j‖ of a ridge with λ = 1e-4 and an average loss, as in an adaptive Lasso.
+        v_j >= 0 of each feature, whose weights have the strength λv_j; with 0 they are not penalised. Or
+        factors by names of features, as a mapping or a string "NAME=FACTOR,..."; all others are 1. Or
+        "adaptive": 1/‖w_j‖ of a ridge problem with λ = 1e-4 and an average loss, as in an adaptive Lasso.
     sample_weight : array of shape (n,), optional
         s_i >= 0 by which the loss of sample i is multiplied, for losses of single samples. An average is
-        Σ s_i loss_i / Σ s_i. Default: those of the data set, which count in metrics too; else 1.
+        Σ s_i loss_i / Σ s_i. Default: those of the data set, which are used in metrics too; else 1.
     threads : int
-        Threads over which rows are split.
+        Number of threads for products with X.
     workers : WorkerPool, optional
-        Shards of these data that do the work, with threads of their own: see :mod:`.problems.shards.sharded`.
+        Workers that hold shards of these data and compute with them: see :mod:`.problems.shards.sharded`.
     pulse : callable
-        Called while the problem is made; may raise.
+        Called repeatedly while the problem is set up; may raise to stop.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def make_problem(
     Raises
     ------
     ValueError
-        For ids, values or labels that do not fit, and data that do not fit into memory: one sentence.
+        If an id, a value or the labels are invalid, or the data do not fit into memory.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def make_problem(
 
 
 def _with_labels(data: Any, y: Any, loss: str | None, offsets: Any, parents: Any) -> Any:
-    """Return a data set: ``data``, or one made of features and labels."""
+    """Return ``data`` if it is a data set, or a data set of features ``data`` and labels ``y``."""
     if y is not None:
         kinds = lookup(LOSSES, "loss", loss).kinds if loss is not None else ()
         return from_arrays(data, y, offsets, parents, kinds)
@@ -186,9 +186,9 @@ def _with_labels(data: Any, y: Any, loss: str | None, offsets: Any, parents: Any
 def _checked_lam(
     penalty: Penalty, lam: float | str | None, lam_ratio: float | str | None
 ) -> tuple[float | None, float | None]:
-    """Return λ and λ/λ_max as numbers.
+    """Return λ and λ/λ_max as numbers, or None for those that are not set.
 
-    At most one of them may be given, and neither if the penalty has no λ.
+    Raises ValueError if both are set, or if one is although the penalty has no λ.
     """
     own, ratio = number("lam", lam, open_low=True), number("lam_ratio", lam_ratio, open_low=True)
     if own is not None and ratio is not None:
@@ -199,9 +199,10 @@ def _checked_lam(
 
 
 def _numbers_of(name: str, each: str, given: Any, n: int) -> np.ndarray | None:
-    """Return numbers of at least 0, one for ``each`` of n samples or features; return None if none are given.
+    """Return an array of n numbers of at least 0; return None if ``given`` is None.
 
-    Raises ValueError, one sentence with the ``name`` of the parameter, if they cannot be used.
+    The ``name`` of the parameter, and ``each``, a word for sample or feature, are for messages. Raises
+    ValueError if the numbers are invalid.
     """
     if given is None:
         return None
@@ -219,7 +220,7 @@ def _numbers_of(name: str, each: str, given: Any, n: int) -> np.ndarray | None:
 
 
 def _design(X: Any, loss: BoundLoss, team: Team | None, intercept: bool) -> Design:
-    """Return the design of features, with the constant 1 as the last if there is an intercept."""
+    """Return the design of features; with an intercept its last feature is the constant 1."""
     if intercept and hasattr(X, "with_constant"):  # it may have one already
         X, intercept = X.with_constant(), False
     return Design(X, loss.n_outputs, loss.n_tail, team, constant=intercept)
@@ -237,7 +238,7 @@ def _assembled(
     weights: np.ndarray | None,
     intercept: bool,
 ) -> Problem:
-    """Bind the loss to the labels, and put the parts of the problem together, without λ."""
+    """Bind the loss to the labels, and return the problem, whose λ is not set yet."""
     if workers is None:
         _check_room(data)
     elif intercept or weights is not None:
@@ -278,7 +279,8 @@ def _assembled(
 
 
 def _bound(loss: Loss, data: Any, part: Any) -> BoundLoss:
-    """Return the loss of a part of the data, with their metric, in which the weights of the part count."""
+    """Return the loss bound to a part of the data, with the metric of the data set and the part's sample
+    weights."""
     bound = loss.bind(part, data.n_classes, data.parents).measured_by(data)
     weights = getattr(part, "sample_weight", None)
     return replace(bound, metric_weights=weights) if isinstance(bound, RowLoss) else bound
@@ -299,7 +301,7 @@ def _weighted(loss: BoundLoss, X: Any, weights: np.ndarray) -> tuple[BoundLoss, 
 
 
 def _check_free_weights(loss: BoundLoss, penalty: Penalty) -> None:
-    """Raise ValueError if weights cannot be left without a penalty."""
+    """Raise ValueError if loss and penalty do not allow weights without a penalty."""
     if not penalty.traits & (Trait.SEPARABLE | Trait.GROUP_SEPARABLE):
         raise ValueError(
             f"penalty {penalty.id} is no sum over weights or rows, to leave some out of it: "
@@ -313,7 +315,7 @@ def _check_free_weights(loss: BoundLoss, penalty: Penalty) -> None:
 
 
 def _factors_of_weights(factors: np.ndarray | None, design: Design, intercept: bool) -> np.ndarray | None:
-    """Return the penalty factor of each weight, of which transitions have 1; return None if all have."""
+    """Return the penalty factor of each weight; return None if all are 1. Transitions have the factor 1."""
     if factors is None and not intercept:
         return None
     rows = np.ones(design.n_features)
@@ -327,8 +329,8 @@ def _factors_of_weights(factors: np.ndarray | None, design: Design, intercept: b
 def _digest(data: Any, design: Design) -> str | Callable[[], str]:
     """Return the digest of the data, or a function that computes it.
 
-    Hashing arrays takes longer than many runs, so it is done when a key is needed, from the ``design``'s
-    copy of X. If the rows of X are elsewhere, it is done at once.
+    Hashing arrays takes longer than many runs. So it is deferred until a key is needed, and then reads the
+    ``design``'s copy of X. If the rows of X are on shards, it is done at once.
     """
     if not isinstance(data, ArrayData):
         return data.digest
@@ -356,7 +358,11 @@ def _check_room(data: Any) -> None:
 
 
 def _usual_lam(problem: Problem, data: Any, lam_ratio: float | None, relative: bool) -> float:
-    """Return the default λ; ``relative`` is whether there is a λ_max."""
+    """Return the default λ of a problem whose λ is not given; ``relative`` is whether there is a λ_max.
+
+    It is ``lam_ratio`` λ_max if that is given, or the λ of the data set for its own loss and penalty.
+    Otherwise it is 0.05 λ_max, or 1e-4 for an average loss.
+    """
     penalty, n = problem.penalty, problem.loss.n_instances
     own = problem.loss.id == data.loss and penalty.id == data.penalty
     if lam_ratio is None and own and data.lam is not None:

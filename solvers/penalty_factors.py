@@ -1,4 +1,4 @@
-"""Penalty factors of features: numbers, texts with names of features, and those of an adaptive Lasso."""
+"""Penalty factors of features: numbers, strings with names of features, and those of an adaptive Lasso."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ DIGITS, LEAST_WEIGHT = 4, 1e-6
 
 
 def factors_of_features(given: Any, data: Any, ridge: Callable[[float], Problem]) -> tuple[Any, str | None]:
-    """Return the penalty factors v of the features of a data set, and the text by which a record has them.
+    """Return the penalty factors v of the features of a data set, and the string for the record.
 
-    ``given`` is an array, which is returned as it is, or None. Or it is a mapping from names to factors, or a
-    text "NAME=FACTOR,...": all others are 1. Or it is "adaptive": 1/‖w_j‖ with the weights w of the problem
-    that ``ridge`` makes, at a λ for an average loss. Raises ValueError if they cannot be used.
+    ``given`` is None or an array, which is returned as it is. Or it is a mapping from names to factors, or a
+    string "NAME=FACTOR,...": all others are 1. Or it is "adaptive": 1/‖w_j‖ with the weights w of a ridge
+    problem. ``ridge`` returns this problem for a λ of an average loss. Raises ValueError if the factors are
+    invalid.
     """
     if given is None or (isinstance(given, str) and not given.strip()):
         return None, None
@@ -49,12 +50,12 @@ def factors_of_features(given: Any, data: Any, ridge: Callable[[float], Problem]
 
 
 def check_penalty_factors(text: str) -> None:
-    """Raise ValueError if a text is not "adaptive", "NAME=FACTOR,..." or empty.
+    """Raise ValueError if a string is not "adaptive", "NAME=FACTOR,..." or empty.
 
     Parameters
     ----------
     text : str
-        Penalty factors as :func:`solvers.make_problem` takes them; the names are not checked.
+        Penalty factors as for :func:`solvers.make_problem`; the names are not checked.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def check_penalty_factors(text: str) -> None:
 
 
 def _pairs(text: str) -> dict[str, float]:
-    """Parse "NAME=FACTOR,..."."""
+    """Return the factors in "NAME=FACTOR,..." by name; raise ValueError if the string is invalid."""
     found, before = {}, ""
     for part in text.split(","):
         name, equals, factor = part.rpartition("=")
@@ -83,7 +84,8 @@ def _pairs(text: str) -> dict[str, float]:
 
 
 def _place(name: str, data: Any, n_features: int) -> int:
-    """Return the index of the feature with a name, or with a number from 1."""
+    """Return the index of the feature with this name, or this number from 1; raise ValueError if there is
+    none."""
     names = Names.of(data, 1)
     for j in range(n_features):
         if names.feature(j) == name:

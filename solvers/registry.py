@@ -1,4 +1,4 @@
-"""The tables of solvers, losses and penalties."""
+"""The registries of solvers, losses, penalties and rules, and functions that create solvers."""
 
 from __future__ import annotations
 
@@ -90,15 +90,16 @@ PLUGIN_NAMESPACE = ContextVar("PLUGIN_NAMESPACE", default="")
 
 
 def register(thing: Thing) -> Thing:
-    """Add a solver, loss, penalty or rule of the working set to its list; usable as a decorator.
+    """Register a solver, loss, penalty or rule of the working set by its id; usable as a decorator.
 
-    A class of the same module and qualified name is replaced, as that of a notebook's cell that is run again.
+    A class with the same module and qualified name is replaced, for example when a notebook cell is run
+    again.
 
     Parameters
     ----------
     thing : type
-        A subclass of Solver, Loss, Penalty or Rule: a frozen dataclass with all attributes that its base
-        declares without a default, as ``id``, ``name`` and ``summary``.
+        A subclass of Solver, Loss, Penalty or Rule. It is a frozen dataclass with all attributes that its
+        base declares without a default, such as ``id``, ``name`` and ``summary``.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def register(thing: Thing) -> Thing:
     Raises
     ------
     ValueError
-        If the class lacks something, or its id is taken.
+        If the class lacks an attribute, or its id is taken.
     TypeError
         If it is neither a solver, nor a loss, nor a penalty, nor a rule.
     """
@@ -145,14 +146,15 @@ def _add(cls: Any, base: type[Declared], table: dict[str, Any]) -> Any:
 
 
 def place(thing: Any) -> tuple[str, str]:
-    """Return the module and the qualified name of a class or function: another one there is its successor."""
+    """Return the module and the qualified name of a class or function; a new one with both the same replaces
+    it."""
     return thing.__module__, thing.__qualname__
 
 
 def why_not_in_kernels(loss: type[Loss]) -> str | None:
-    """Return why a plug-in loss cannot be called inside compiled kernels, as its traits promise.
+    """Return why compiled kernels cannot call a plug-in loss, although its traits promise this.
 
-    Return None if it can be, or need not be.
+    Return None if they can, or if its traits do not promise it.
     """
     if not getattr(loss, "traits", Trait(0)) & (Trait.INSTANCE_KERNELS | Trait.ROW_KERNELS):
         return None
@@ -170,14 +172,18 @@ def why_not_in_kernels(loss: type[Loss]) -> str | None:
 
 
 def lookup(table: Mapping[str, Any], noun: str, id: str) -> Any:
-    """Return the entry ``id``; raise ValueError, with the nearest id and all others, if there is none."""
+    """Return the entry ``id`` of a table; raise ValueError, with the nearest id and all others, if it is
+    missing."""
     if id not in table:
         raise ValueError(unknown_id(noun, id, table))
     return table[id]
 
 
 def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
-    """Make an instance of ``cls`` from declared parameters given as text or typed."""
+    """Return an instance of ``cls`` with hyper-parameters as strings or typed values.
+
+    Raises ValueError for an unknown hyper-parameter, with ``noun`` in the message, or an invalid value.
+    """
     declared = {p.name: p for p in parameters(cls)}
     for name in params:
         if name not in declared:
@@ -187,7 +193,7 @@ def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
 
 
 def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
-    """Make a solver.
+    """Return a solver with given hyper-parameters.
 
     Parameters
     ----------
@@ -197,7 +203,7 @@ def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
         A named set of hyper-parameters: "paper" has the values printed in the paper that differ from the
         defaults.
     params
-        Hyper-parameters by name, typed or as text, which override those of the preset;
+        Hyper-parameters by name, typed or as strings, which override those of the preset;
         :func:`solvers.parameters` lists those of a class.
 
     Returns
@@ -227,9 +233,9 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
     Parameters
     ----------
     id : str
-        The solver's id.
+        The id of the solver.
     preset : str or None
-        The preset's name; None stands for no preset, hence no hyper-parameters.
+        The name of the preset; None returns an empty dictionary.
 
     Returns
     -------
@@ -238,7 +244,7 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the solver or the preset does not exist; the message names the existing ones.
+        If the solver or the preset does not exist.
     """
     presets = lookup(SOLVERS, "solver", id).presets
     if preset is None:

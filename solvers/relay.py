@@ -1,4 +1,5 @@
-"""Relays: solvers in turn on the same problem, each started from the weights of its predecessor."""
+"""Relays: several solvers one after another on a problem, each started from the weights of its
+predecessor."""
 
 from __future__ import annotations
 
@@ -32,19 +33,19 @@ EXAMPLE_LEGS = "sgd-l1 until passes >= 2 then prox-qn"
 
 @dataclass(frozen=True)
 class Leg:
-    """A part of a relay.
+    """A part of a relay: one solver, and the condition at which it hands over.
 
     Attributes
     ----------
     name : str
-        The phase of its iterates: the solver, and the sample.
+        The phase of its iterates: solver and sample.
     solver : Solver
         The solver that advances the weights.
     share : float
-        Share of the instances. If it is below 1, the leg solves the problem on a random sample.
+        Fraction of the instances. If it is below 1, the leg solves the problem on a random sample.
     until : Condition or None
-        Condition on the record of its own iterates at which it hands over; iterations and passes count from
-        its start. None for the last leg.
+        Condition on the record of an iterate at which the leg hands over; iterations and passes are counted
+        from the start of the leg. None for the last leg.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Leg:
     def parse(cls, text: str) -> Leg:
         """Return the leg written as ``ID[,name=value,...] [of SHARE] [until CONDITION]``.
 
-        Raises ValueError, in one sentence, for other texts.
+        Raises ValueError if the string is invalid.
         """
         head, _, rule = text.partition(" until ")
         named, _, share = head.partition(" of ")
@@ -73,8 +74,10 @@ class Leg:
         return cls(name, make_solver(id, **params), _share(share), until)
 
     def advance(self, part: Problem, w0: np.ndarray | None) -> Generator[Iterate, None, Ending | None]:
-        """Yield the leg's own iterates on ``part``, up to the one at which it hands over. Return the ending
-        if the solver ends before, else None."""
+        """Yield the leg's own iterates on ``part``, up to that at which it hands over.
+
+        Return the solver's ending if it ends before, else None.
+        """
         solver, watch = self.solver.prepare(part), BreakpointWatch([] if self.until is None else [self.until])
         before = part.passes  # tuning is on the clock, but the rule does not count it
         with closing(solver.iterate(part, w0)) as iterates:
@@ -89,7 +92,7 @@ class Leg:
                     return None
 
     def _record_for_rule(self, iterate: Iterate, part: Problem, before: float) -> Iterate:
-        """Return the record that the rule reads, with the objective computed if it is unknown."""
+        """Return the record on which the condition is evaluated; compute the objective if it needs that."""
         record = replace(iterate, passes=part.passes - before)
         wanted = self.until is not None and bool(self.until.fields & COMPUTED_FIELDS)
         if wanted and math.isnan(record.objective):
@@ -114,8 +117,8 @@ def parse_legs(text: str) -> list[Leg]:
     Raises
     ------
     ValueError
-        In one sentence: if the text is invalid, a leg except the last has no rule, or the last one has a rule
-        or a share.
+        If the string is invalid, if a leg other than the last has no condition, or if the last one has a
+        condition or a fraction.
     """
     legs = [Leg.parse(part) for part in text.split(" then ")]
     for leg in legs[:-1]:
@@ -128,28 +131,28 @@ def parse_legs(text: str) -> list[Leg]:
     return legs
 
 
-#: Fields that the rules of the short form stand for.
+#: Fields that the rules of the short form refer to.
 SHORT_RULES = {"passes": "passes", "iterations": "iteration"}
 
 
 def expand_legs(parts: Sequence[str]) -> str:
-    """Return the legs of a relay in full, from its short form of solvers joined by +.
+    """Return the full form of the legs of a relay, from its short form of solvers joined by +.
 
     Parameters
     ----------
     parts : sequence of str
-        Each ``ID[,name=value,...]``. All except the last also have the rule by which they hand over,
+        Each ``ID[,name=value,...]``. All except the last also have the rule for handing over,
         ``passes=N``, ``iterations=N`` or ``until=CONDITION``; ``of=SHARE`` is optional.
 
     Returns
     -------
     str
-        In the form that :func:`parse_legs` reads.
+        The legs in the form that :func:`parse_legs` reads.
 
     Raises
     ------
     ValueError
-        If a part has two rules, or a part except the last has none.
+        If a part has two rules, or a part other than the last has none.
 
     Examples
     --------
@@ -201,9 +204,10 @@ def shorten_legs(text: str) -> str:
 @register
 @dataclass(frozen=True)
 class Relay(Solver):
-    """Solvers in turn: each starts from the weights of its predecessor, and hands over by a rule.
+    """Several solvers one after another: each starts from the weights of its predecessor.
 
-    All work of a leg is on the clock, including drawing a sample and tuning a step. Iterates of a leg on a
+    A rule decides when a solver hands over. All work of a leg is on the clock, including drawing a sample and
+    tuning a step. Iterates of a leg on a
     sample have the objective of the full problem, computed off the clock. Passes count the entries touched,
     relative to all of X. Iterations are numbered consecutively, and the phase of each is its leg.
     """
@@ -228,7 +232,7 @@ class Relay(Solver):
             parse_legs(self.legs)
 
     def chosen(self, problem: Problem) -> list[Leg]:
-        """Return the legs for a problem, the last with the relay's tolerance."""
+        """Return the legs for a problem, the last one with the relay's tolerance."""
         legs = parse_legs(_default_legs(problem) if self.legs == "auto" else self.legs)
         return [*legs[:-1], replace(legs[-1], solver=legs[-1].solver.with_tol(self.tol))]
 
@@ -258,7 +262,7 @@ class Relay(Solver):
 
 
 def _share(text: str) -> float:
-    """Return the share written as 1/16 or 0.25; an empty text stands for 1."""
+    """Return the fraction written as 1/16 or 0.25, 1 for an empty string; raise ValueError if invalid."""
     try:
         share = float(Fraction(text.strip() or "1"))
     except (ValueError, ZeroDivisionError, OverflowError):
@@ -269,9 +273,10 @@ def _share(text: str) -> float:
 
 
 def _default_legs(problem: Problem) -> str:
-    """Return the legs of ``auto``: the first solver that fits, on growing samples, then on all instances.
+    """Return the legs of ``auto``: one solver on growing samples, then on all instances.
 
-    If all refuse the problem, take the first for its loss and penalty, which reports why.
+    It is the first solver that accepts the problem. If none does, it is the first for the loss and penalty,
+    which reports why.
     """
     able = [id for id in SOLVERS if id != Relay.id and why_not_solver_on(id, problem) is None]
     default = next((id for id in able if accepts(id, problem)), able[0])

@@ -1,4 +1,4 @@
-"""The bank: all checks of a solver on a few small problems, with their time, and findings made small."""
+"""The bank: all checks of a solver on a few small problems within a time limit; findings are minimized."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from .searches import searches
 from .sets import sets
 from .suggestion import suggestion
 
-#: CPU seconds for all checks of a solver, and cases on which it is tried.
+#: CPU seconds for all checks of a solver, and the number of cases.
 SECONDS_OF_CHECKS, MOST_CASES = 45.0, 4
 #: CPU seconds for making one finding smaller.
 SECONDS_TO_SHRINK = 2.0
 
 
 def _over_runs(check: Check) -> Check:
-    """Return a check of each run of a bench, from one of a run."""
+    """Return a check of all runs of a bench, from a check of one run."""
 
     def find(bench: Bench) -> Faults:
         reasons = []
@@ -48,7 +48,7 @@ def _over_runs(check: Check) -> Check:
     return replace(check, find=find)
 
 
-#: All checks of a solver, those that are nearest to a cause first.
+#: All checks of a solver; those that point most directly to a cause come first.
 SOLVER_CHECKS: tuple[Check, ...] = (
     *(check for check in runs if check.name in ("run_does_not_fail", "start_is_left_as_it_is")),
     *map(_over_runs, (*claims[:-1], *searches, *proximal_steps, *sets[:-1])),
@@ -57,7 +57,8 @@ SOLVER_CHECKS: tuple[Check, ...] = (
 
 
 class CheckClock:
-    """CPU seconds of this process since it was made; a wait counts for a share of its wall time."""
+    """CPU seconds of this process since the clock was created; waiting counts for a fraction of its wall
+    time."""
 
     def __init__(self) -> None:
         self._cpu, self._wall = time.process_time(), time.monotonic()
@@ -70,26 +71,26 @@ class CheckClock:
 
 @dataclass
 class CheckReport:
-    """What the checks of one thing found.
+    """The results of the checks of one solver, loss, penalty or data set.
 
     Attributes
     ----------
     tested : str
-        Its id.
+        The id of what was tested.
     findings : list of CheckFailure
-        At most one of each check, in the order of the checks.
+        At most one finding per check, in the order of the checks.
     passed : list of str
-        Checks that found nothing.
+        Names of checks without a finding.
     inapplicable : dict of str to str
-        Checks that had nothing to compare, each with the reason.
+        Names of checks that did not apply, each with the reason.
     left : list of str
-        Checks for which there was no time.
+        Names of checks for which there was no time.
     suggestion : str
-        What a solver may tell so that more checks apply; empty if there are findings.
+        What a solver could report so that more checks apply; empty if there are findings.
     seconds : float
-        Wall seconds that all took.
+        Wall seconds of all checks.
     cases : list of CheckCase
-        The problems.
+        The problems used.
     """
 
     tested: str
@@ -103,7 +104,7 @@ class CheckReport:
 
     @property
     def problems(self) -> list[str]:
-        """Return the losses and penalties of the cases, in words."""
+        """Return descriptions of the cases: "LOSS with PENALTY"."""
         return [f"{case.loss} with {case.penalty}" for case in self.cases]
 
     def describe(self) -> dict[str, Any]:
@@ -122,9 +123,9 @@ class CheckReport:
 
 
 def cases_for(solver: Solver, most: int = MOST_CASES) -> list[CheckCase]:
-    """Make the cases on which a solver is tried, the most usual first.
+    """Return the cases on which a solver is tested, the most usual first.
 
-    Raises ValueError if it takes no loss with any penalty.
+    Raises ValueError if the solver accepts no loss with any penalty.
     """
     found = [CheckCase.made(*pair) for pair in PAIRS_OF_CASES if not why_not(solver, *pair[1:])]
     if not found:  # one that takes only what is unusual
@@ -152,24 +153,25 @@ def check_solver(
     solver : Solver or class
         The solver, or its class with the hyper-parameters at their defaults. It need not be registered.
     twin : Solver, optional
-        A solver whose iterates should be the same. Its optimum is then the one that is trusted.
+        A solver whose iterates should be the same; its optimum is the trusted one.
     cases : sequence of CheckCase
-        The problems; by default some that it takes.
+        The problems; by default some that the solver accepts.
     seconds : float
-        CPU seconds for all checks, compiling included.
+        Limit on CPU seconds for all checks, including compiling.
     shrink : bool
-        Whether findings are made smaller.
+        Whether to search for smaller cases that show each finding.
     say : callable
-        Called with the name of each check, and the problem, before it begins.
+        Called with the name and the problem of each check before it begins.
 
     Returns
     -------
     CheckReport
+        The findings.
 
     Raises
     ------
     ValueError
-        If the solver takes no loss with any penalty, or the twin takes none of its problems.
+        If the solver accepts no loss with any penalty, or the twin accepts none of its problems.
     """
     made = solver() if isinstance(solver, type) else solver
     chosen = list(cases) or cases_for(made)
@@ -211,7 +213,11 @@ def check_solver(
 
 
 def _sort(report: CheckReport, name: str, reasons: Sequence[str | None] | None) -> None:
-    """Add a check without a finding to what passed, does not apply, or, with no ``reasons``, was left."""
+    """Add a check without a finding to the report, by its ``reasons`` not to apply.
+
+    It has passed if some reason is None, and is inapplicable otherwise. Without reasons it was left for lack
+    of time.
+    """
     if reasons is None:
         report.left.append(name)
     elif (reason := common(reasons)) is None:
@@ -221,7 +227,7 @@ def _sort(report: CheckReport, name: str, reasons: Sequence[str | None] | None) 
 
 
 def check_loss(loss: Loss | type[Loss]) -> CheckReport:
-    """Check a loss on labels of each kind that it takes.
+    """Check a loss on each kind of labels that it accepts.
 
     Its values, derivatives, curvature and conjugate are compared with their definitions.
 
@@ -245,7 +251,7 @@ def check_loss(loss: Loss | type[Loss]) -> CheckReport:
 
 
 def check_penalty(penalty: Penalty | type[Penalty]) -> CheckReport:
-    """Check a penalty: value, slope, subgradient, prox and λ_max by their definitions.
+    """Check value, slope, subgradient, prox and λ_max of a penalty by their definitions.
 
     Parameters
     ----------
@@ -264,12 +270,12 @@ def check_penalty(penalty: Penalty | type[Penalty]) -> CheckReport:
 
 
 def check_dataset(data: Any) -> CheckReport:
-    """Check a data set: shapes, labels, and problems made of it.
+    """Check the shapes and labels of a data set, and that problems can be made from it.
 
     Parameters
     ----------
     data
-        The data set, as ``datasets.load`` returns it.
+        The data set, from ``datasets.load``.
 
     Returns
     -------
@@ -299,7 +305,7 @@ def _fill(report: CheckReport, checks: Sequence[Check], benches: Sequence[Any]) 
 
 
 def _outcome(check: Check, tested: Any) -> Fault | str | None:
-    """Return the outcome of a check; an exception of what is tested is a fault."""
+    """Return the outcome of a check; an exception raised by what is tested is a fault."""
     try:
         return check.outcome(tested)
     except (
@@ -315,7 +321,7 @@ def _outcome(check: Check, tested: Any) -> Fault | str | None:
 
 @contextmanager
 def _registered(table: dict[str, Any], cls: type[Declared]) -> Iterator[None]:
-    """Register a class during the block."""
+    """Register a class for the duration of the block."""
     before = table.get(cls.id)
     table[cls.id] = cls
     try:
@@ -328,9 +334,9 @@ def _registered(table: dict[str, Any], cls: type[Declared]) -> Iterator[None]:
 
 
 def checks_of(thing: Any) -> Iterator[tuple[str, str, Callable[[Any], None]]]:
-    """Yield the id of a thing, the name of each of its checks, and a function that raises AssertionError.
+    """Yield, for each check of a solver, loss, penalty or data set, its id, the check's name, and a function.
 
-    The function raises ``unittest.SkipTest`` if the check does not apply.
+    The function raises AssertionError if the check fails, and ``unittest.SkipTest`` if it does not apply.
     """
     made = thing() if isinstance(thing, type) else thing
     if isinstance(made, Solver):
@@ -366,9 +372,9 @@ def _assert_report(name: str, check: Callable[[Any], CheckReport], thing: Any) -
 
 
 def shrunk(check: Check, bench: Bench, fault: Fault, seconds: float) -> CheckFailure:
-    """Return the finding on the smallest case on which the same check still finds something.
+    """Return the finding on the smallest case on which the same check still fails.
 
-    Samples, features and iterations are halved while it does.
+    Samples, features and iterations are halved while it fails.
     """
     clock = CheckClock()
     smaller: Iterator[CheckCase] = bench.case.smaller()

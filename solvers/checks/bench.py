@@ -1,4 +1,4 @@
-"""A solver on a case: its runs, made once, and the optimum by a trusted solver."""
+"""A solver on a case: its runs, each made once, and the optimum of a trusted solver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ TRUSTED_TOL, TRUSTED_ITERATES, TRUSTED_SECONDS = 1e-9, 20_000, 2.0
 
 
 def why_not(solver: Solver, loss: str, penalty: str) -> str | None:
-    """Return why a solver, which need not be registered, does not take a loss with a penalty."""
+    """Return why a solver, which need not be registered, does not accept a loss with a penalty; None if it
+    does."""
     offered = LOSSES[loss].traits | PENALTIES[penalty].traits | Trait.UNIFORM
     one_of = solver.formulas if isinstance(solver, ExternalSolver) else None
     return unmet_needs(solver.needs, offered, one_of)
@@ -40,7 +41,7 @@ class Bench:
     solver : Solver
         The solver.
     case : CheckCase
-        Its data, loss, penalty and λ.
+        Data, loss, penalty and λ.
     max_iter, seconds
         Limits of each run.
     twin : Solver, optional
@@ -60,11 +61,11 @@ class Bench:
 
     @lazy
     def refused(self) -> str | None:
-        """Return why the solver does not take the problem; None if it does."""
+        """Return why the solver does not accept the problem; return None if it does."""
         return self.solver.refuses(self.problem)
 
     def on(self, case: CheckCase, **limits: Any) -> Bench:
-        """Return the bench of the same solver on another case."""
+        """Return a bench of the same solver on another case, optionally with other limits."""
         given = {"max_iter": self.max_iter, "seconds": self.seconds, "twin": self.twin} | limits
         return Bench(self.solver, case, **given)
 
@@ -77,7 +78,7 @@ class Bench:
 
     @property
     def warm(self) -> ObservedRun | None:
-        """Return a run from random weights; None if the solver takes no start."""
+        """Return a run from random weights; return None if the solver cannot start from given weights."""
         if not self.solver.takes_start:
             return None
         if "warm" not in self._runs:
@@ -91,30 +92,30 @@ class Bench:
 
     @property
     def made(self) -> list[ObservedRun]:
-        """Return the runs made so far."""
+        """Return the runs that have been made so far."""
         return [*self._runs.values()]
 
     @lazy
     def random_start(self) -> np.ndarray:
-        """Return weights to start from, some of them zero."""
+        """Return random starting weights, some of them zero."""
         rng = np.random.default_rng(1)
         w0 = np.round(rng.normal(size=self.problem.size), 2)
         w0[1::3] = 0.0
         return w0
 
     def observe(self, **how: Any) -> ObservedRun:
-        """Run the solver on the problem."""
+        """Run the solver on the problem; keyword arguments are those of :func:`.observed.observe`."""
         given = {"max_iter": self.max_iter, "seconds": self.seconds} | how
         return observe(self.solver, self.problem, **given)
 
     @lazy
     def trusted(self) -> tuple[str, np.ndarray, float] | None:
-        """Return id, weights and f of a trusted solver at the optimum; None if no such solver gets there."""
+        """Return id, weights and f of a trusted solver at the optimum; None if no such solver converges."""
         return optimum(self.problem, self.case, self.twin, but=self.solver.id)
 
     @property
     def least(self) -> float:
-        """Return the least f that is known."""
+        """Return the smallest known value of f."""
         known = [math.inf] if self.trusted is None else [self.trusted[2]]
         for run in self._runs.values():
             known += [f for point in run.points if math.isfinite(f := point.objective)]
@@ -124,8 +125,10 @@ class Bench:
 def optimum(
     problem: Problem, case: CheckCase, twin: Solver | None = None, *, but: str = ""
 ) -> tuple[str, np.ndarray, float] | None:
-    """Return id, weights and f of the first trusted solver that converges on a problem, the twin before all
-    others; None without one."""
+    """Return id, weights and f of the first trusted solver that converges on a problem; None if none does.
+
+    The twin is tried first, and the solver with the id ``but`` is left out.
+    """
     trusted = [make_solver(id) for id in TRUSTED if id != but]
     for solver in trusted if twin is None else [twin, *trusted]:
         certain = problem.smooth or solver.knows.dual_gap or problem.penalty.convexity > 0.0
@@ -141,8 +144,10 @@ def optimum(
 
 
 def scaled(case: CheckCase, factor: float) -> CheckCase | None:
-    """Return the case with features times ``factor``, λ times as much: the same f at w over it; None if the
-    penalty is no norm, or weights have no unit."""
+    """Return the case with X times ``factor`` and λ times ``factor``: f there at w/factor is f here at w.
+
+    Return None if the penalty is not a norm, or if weights have no unit.
+    """
     if case.offsets is not None or not PENALTIES[case.penalty].sparse or case.penalty == "elastic-net":
         return None
     lam = None if case.lam is None else case.lam * factor

@@ -1,4 +1,4 @@
-"""Small problems on which a check is made, and how they get smaller."""
+"""Small problems for checks, and their reduction to smaller ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..from_data import make_problem
 from ..problems.problem import Problem
 from ..registry import LOSSES, PENALTIES
 
-#: Samples and features of the data that are made, and tokens of the longest sequence.
+#: Numbers of samples and features of generated data, and of tokens of the longest sequence.
 SAMPLES, FEATURES, LONGEST_SEQUENCE = 40, 10, 5
 #: λ relative to λ_max, and λ where there is no λ_max.
 RATIO_OF_CASE, LAM_OF_CASE = 0.1, 0.05
@@ -28,9 +28,9 @@ FEWEST_SAMPLES, FEWEST_FEATURES = 2, 1
 
 @dataclass(frozen=True, eq=False)
 class CheckCase:
-    """A problem with its data, small enough to be written down.
+    """A problem with its data, small enough to be stored in a report.
 
-    ``lam`` is λ, ``lam_ratio`` that relative to λ_max; the arrays are as :func:`.make_problem` takes them.
+    ``lam`` is λ, and ``lam_ratio`` is λ/λ_max; arrays are those of :func:`.make_problem`.
     """
 
     X: np.ndarray
@@ -46,8 +46,11 @@ class CheckCase:
 
     @classmethod
     def made(cls, kind: str, loss: str, penalty: str, *, seed: int = 0) -> Self:
-        """Make a case with random data of this kind of labels: correlated features of unlike lengths, labels
-        from a noisy linear rule."""
+        """Return a case with random data and this kind of labels.
+
+        Features are correlated and have different scales, and labels follow a noisy linear rule. Raises
+        ValueError for the kind "function".
+        """
         lam, ratio = _strength(loss, penalty)
         average = True if penalty == "l2" and not LOSSES[loss].average else None
         if kind == "function":
@@ -56,7 +59,7 @@ class CheckCase:
         return cls(X, y, loss, penalty, lam, ratio, average, **more)
 
     def problem(self) -> Problem:
-        """Make the problem; raise ValueError if the data are none, as with one label alone."""
+        """Return the problem; raise ValueError if the data are invalid, for example with one label only."""
         structure = {"offsets": self.offsets, "parents": self.parents}
         strength = {"lam": self.lam, "lam_ratio": self.lam_ratio, "average": self.average}
         how = {"loss": self.loss, "penalty": self.penalty, **strength, **self.params}
@@ -69,7 +72,7 @@ class CheckCase:
         return len(self.y) if self.offsets is None else len(self.offsets) - 1
 
     def take(self, samples: np.ndarray) -> Self:
-        """Return the case of these samples, in this order."""
+        """Return the case with these samples, in this order."""
         if self.offsets is None:
             return replace(self, X=self.X[samples], y=self.y[samples])
         rows = [np.arange(int(self.offsets[i]), int(self.offsets[i + 1])) for i in samples]
@@ -78,12 +81,11 @@ class CheckCase:
         return replace(self, X=self.X[rows], y=self.y[rows], offsets=offsets)
 
     def with_features(self, features: np.ndarray) -> Self:
-        """Return the case of these features, in this order."""
+        """Return the case with these features, in this order."""
         return replace(self, X=self.X[:, features])
 
     def smaller(self) -> Iterator[Self]:
-        """Yield cases with half of the samples, then with half of the features, the first or the last of
-        them."""
+        """Yield cases with the first or last half of the samples, then of the features."""
         n, d = self.n_samples, self.X.shape[1]
         if n // 2 >= FEWEST_SAMPLES:
             yield self.take(np.arange(n // 2))
@@ -106,7 +108,7 @@ class CheckCase:
 
     @property
     def savable(self) -> bool:
-        """Return whether a file of arrays holds all of it: no sequences and no tree."""
+        """Return whether a file of arrays can represent the case: it has no sequences and no tree."""
         return self.offsets is None and self.parents is None
 
     def save(self, path: Path) -> None:
@@ -115,7 +117,7 @@ class CheckCase:
 
 
 def _strength(loss: str, penalty: str) -> tuple[float | None, float | None]:
-    """Return λ and λ/λ_max of a case, one of them or none."""
+    """Return λ and λ/λ_max of a case; at most one of them is not None."""
     chosen = PENALTIES[penalty]
     if not chosen.takes_lam:
         return None, None
@@ -124,7 +126,7 @@ def _strength(loss: str, penalty: str) -> tuple[float | None, float | None]:
 
 
 def _data(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Return features, labels, and the structure that some kinds of labels have."""
+    """Return features, labels, and the structure (offsets, parents) that some kinds of labels have."""
     rng, more = np.random.default_rng(seed), {}
     n, d = SAMPLES, FEATURES
     if kind == "sequences":
@@ -155,7 +157,7 @@ def _data(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]
     return X, y, more
 
 
-#: Kinds of labels, losses and penalties of which a solver is tried with some, in this order.
+#: Kinds of labels, losses and penalties from which the cases of a solver are taken, in this order.
 PAIRS_OF_CASES = (
     ("binary", "logistic", "l1"),
     ("binary", "logistic", "l2"),

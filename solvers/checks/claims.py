@@ -1,4 +1,4 @@
-"""Checks of what iterates tell: each quantity of the record, computed afresh from the weights."""
+"""Checks of the records of iterates: each quantity is compared with the one recomputed from the weights."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def epochs_count_from_zero(run: ObservedRun) -> Faults:
 
 @claims("dual_gap", "dual_gap is a proved bound of f - f*, never below it")
 def bound_is_not_below(run: ObservedRun, least: float) -> Faults:
-    """Compare bounds with ``least``, the smallest f that is known."""
+    """Compare bounds with ``least``, the smallest known value of f."""
     for iterate, point in run.each():
         gap = iterate.told["dual_gap"]
         if math.isnan(gap):
@@ -156,7 +156,7 @@ def bound_is_not_below(run: ObservedRun, least: float) -> Faults:
 
 
 def objective_error(iterate: Observed, point: Point) -> float:
-    """Return by how much an objective may be off: rounding, and scores that differ from those of w."""
+    """Return the largest permissible error of an objective, from rounding and drift of the scores."""
     problem, m = point.problem, point.problem.design.n_outputs
     length = math.sqrt(point.residual.dot(point.residual))
     if not problem.smooth:
@@ -167,7 +167,7 @@ def objective_error(iterate: Observed, point: Point) -> float:
 
 
 def gradient_error(iterate: Observed, point: Point) -> float:
-    """Return by how much an entry of the gradient may be off."""
+    """Return the largest permissible error of an entry of the gradient."""
     problem, m = point.problem, point.problem.design.n_outputs
     length = math.sqrt(point.residual.dot(point.residual))
     bends = 2.0 * m * problem.loss.largest_weight * _scores_error(iterate, point)

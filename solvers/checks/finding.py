@@ -1,4 +1,4 @@
-"""Checks by name, and findings: what a check says is wrong, with the smallest case that shows it."""
+"""Checks by name, and findings: failures of checks, with the smallest case that shows them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .case import CheckCase
 
 
 class Fault(NamedTuple):
-    """A claim that does not hold at an iterate, as a sentence with numbers; -1 for no iterate.
+    """A claim that does not hold at an iterate, as a sentence with numbers; -1 stands for no iterate.
 
-    ``quantity`` is what is wrong, if it is not the check's own.
+    ``quantity`` is the quantity at fault, if it is not that of the check.
     """
 
     sentence: str
@@ -26,10 +26,10 @@ Faults = Generator[Fault, None, str | None]
 
 @dataclass(frozen=True)
 class Check:
-    """A check: its name, the quantity it is about, and the claim that it tests.
+    """A check: its name, the quantity that it is about, and the claim that it tests.
 
-    ``find`` yields a fault for each iterate at which the claim does not hold, the first one first. It returns
-    why the check does not apply if there is nothing to compare.
+    ``find`` is a generator of faults, one for each iterate at which the claim does not hold, in order. Its
+    return value is the reason if the check does not apply, else None.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Check:
     find: Callable[[Any], Faults]
 
     def outcome(self, tested: Any) -> Fault | str | None:
-        """Return the first fault, why the check does not apply, or None if the claim holds."""
+        """Return the first fault, or the reason why the check does not apply, or None if the claim holds."""
         faults = self.find(tested)
         try:
             return next(faults)
@@ -46,16 +46,16 @@ class Check:
             return end.value
 
     def first(self, tested: Any) -> Fault | None:
-        """Return the first fault, or None."""
+        """Return the first fault; return None if there is none."""
         found = self.outcome(tested)
         return found if isinstance(found, Fault) else None
 
 
 class Checks(list[Check]):
-    """A list of checks, filled by a decorator."""
+    """A list of checks, to which a decorator adds functions."""
 
     def __call__(self, quantity: str, claim: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return a decorator that adds a function to the list."""
+        """Return a decorator that adds a function to the list, as a check of a quantity and a claim."""
 
         def add(find: Callable[..., Any]) -> Callable[..., Any]:
             self.append(Check(find.__name__, quantity, claim, find))
@@ -65,26 +65,26 @@ class Checks(list[Check]):
 
 
 def common(reasons: Sequence[str | None]) -> str | None:
-    """Return why a check applies to none of several things, in the words of the first; None if to one."""
+    """Return the first reason if a check applies to none of several things; None if it applies to one."""
     return reasons[0] if reasons and all(reasons) else None
 
 
 @dataclass(frozen=True)
 class CheckFailure:
-    """What a check found.
+    """The finding of a check.
 
     Attributes
     ----------
     tested : str
         Id of the solver, loss, penalty or data set.
     check, quantity, claim : str
-        The name of the check, what is wrong, and what should hold.
+        The name of the check, the quantity at fault, and the claim that should hold.
     sentence : str
-        What is wrong, with numbers.
+        The fault, with numbers.
     iteration : int
-        The first iterate at which it is; -1 for none.
+        The first iterate with the fault; -1 for none.
     case : CheckCase or None
-        The smallest problem found that shows it.
+        The smallest problem found that shows the fault.
     """
 
     tested: str

@@ -25,7 +25,7 @@ losses = Checks()
 
 @dataclass
 class LossBench:
-    """A loss bound to the labels of a case, and scores at which it is checked."""
+    """A loss bound to the labels of a case, and scores at which to check it."""
 
     loss: Loss
     case: CheckCase
@@ -40,7 +40,7 @@ class LossBench:
 
     @property
     def points(self) -> Iterator[tuple[Scores, Scores]]:
-        """Yield scores of several sizes, and a change of each."""
+        """Yield scores of several sizes, each with a change of the scores."""
         rng = np.random.default_rng(3)
         shape = self.problem.design.n_rows, self.bound.n_outputs
         for size in SCORE_SIZES:
@@ -58,7 +58,7 @@ class LossBench:
 
     @property
     def size(self) -> float:
-        """Return how large a value is that is not zero."""
+        """Return the scale of values, at least 1, for tolerances."""
         return max(1.0, abs(self.bound.value(next(self.points)[0])))
 
 
@@ -234,13 +234,14 @@ def predictions_have_the_shape_of_labels(bench: LossBench) -> Faults:
 
 
 def _difference(loss: BoundLoss, at: Scores, one: Scores) -> float:
-    """Return the central difference of the value along a change of one score."""
+    """Return the central difference of the loss along a change of one score."""
     values = [loss.value(at, one, h) for h in (-DIFFERENCE_STEP, DIFFERENCE_STEP)]
     return (values[1] - values[0]) / (2.0 * DIFFERENCE_STEP)
 
 
 def _entry(what: str, shown: np.ndarray, fresh: np.ndarray, share: float) -> str | None:
-    """Return the sentence about the entry that differs most, if it differs by more than this share."""
+    """Return a sentence about the entry that differs most, relative to ``share``; None if hardly any
+    differs."""
     if not shown.size:
         return None
     off = np.abs(shown - fresh)

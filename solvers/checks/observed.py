@@ -1,4 +1,4 @@
-"""Runs of solvers of which every iterate is kept: what the solver told, and what it showed."""
+"""Runs of solvers with copies of every iterate: what the solver recorded, and its live references."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..problems.problem import Problem
 from ..runs.iterate_checks import BadIterate, check
 from ..search.outcome import SearchLog
 
-#: Iterates of a run, and its seconds, at most.
+#: Maximal number of iterates of a run, and of its seconds.
 MOST_ITERATES, MOST_SECONDS = 400, 3.0
 #: Violation or gap, relative, at which an observed run ends.
 TOL_OF_CHECKS = 1e-7
-#: Seconds between two looks at a run, and those that it may exceed its own limit by.
+#: Seconds between two checks of a run, and by which it may exceed its own limit.
 SECONDS_BETWEEN_LOOKS, OVER_LIMIT = 0.2, 2.0
 #: Wall seconds that a limit of a CPU second stands for at most: a busy machine is no failure, a wait is.
 WALL_SECONDS = 10.0
@@ -40,9 +40,10 @@ class TimeIsUp(BaseException):
 
 
 class Deadline:
-    """Raises :class:`TimeIsUp` in the thread that enters it, once it has computed for so many CPU seconds.
+    """A context manager that raises :class:`TimeIsUp` in its thread after a number of CPU seconds.
 
-    A thread that waits has ``WALL_SECONDS`` times as many. ``place`` is then the line that the thread was at.
+    A thread that waits has ``WALL_SECONDS`` times as many. ``place`` is then the line that the thread
+    executed.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -84,32 +85,32 @@ class Deadline:
 
 @dataclass(frozen=True)
 class Observed:
-    """An iterate, copied.
+    """A copy of an iterate.
 
     Attributes
     ----------
     n : int
-        Its number.
+        The index of the iterate.
     told : mapping
-        Its record, with nan, -1 or None for what was not told.
+        The record; nan, -1 or None stand for unknown values.
     w : array, (weights,)
         The weights.
     active : WorkingSet or None
-        The working set that was shown.
+        The working set among the live references.
     gradient : array or None
-        The gradient that was shown, an entry for each member.
+        The gradient among the live references, with one entry per member.
     prox_from : array or None
-        The weights that the proximal step to ``w`` started from.
+        The weights from which the proximal step to ``w`` started.
     search : SearchLog or None
         The log of the search that led here.
     pairs : list of (s, y)
-        The pairs that were shown, oldest first.
+        The L-BFGS pairs among the live references, oldest first.
     secant : float or None
         ‖By - s‖/‖s‖ of the newest pair for the estimate B of the inverse Hessian.
     proved : array or None
         Blocks that a rule has proved to be zero at the optimum, and their width.
     drift : Drift
-        A bound of the difference of the solver's scores from those of its weights.
+        A bound on the difference between the solver's scores and those of its weights.
     """
 
     n: int
@@ -127,7 +128,7 @@ class Observed:
 
     @classmethod
     def of(cls, iterate: Iterate) -> Self:
-        """Copy an iterate."""
+        """Return a copy of an iterate."""
         live = iterate.live
         active, memory, selection = live.get("active"), live.get("memory"), live.get("selection")
         gradient, point, y = live.get("gradient"), live.get("point"), live.get("prox_from")
@@ -148,7 +149,8 @@ class Observed:
 
     @property
     def line(self) -> SearchLog | None:
-        """Return the search if it was along a straight line over weights."""
+        """Return the log of the search if it was along a straight line in the space of all weights, else
+        None."""
         search = self.search
         if search is None or search.d is None or search.active is None or search.block >= 0:
             return None
@@ -177,20 +179,21 @@ def _secant(live: Mapping[str, Any]) -> float | None:
 
 @dataclass
 class ObservedRun:
-    """A run with all its iterates, and how it ended.
+    """A run with all its iterates, and the reason why it ended.
 
     Attributes
     ----------
     iterates : list of Observed
-        Numbered 0, 1, 2, ... unless the solver numbers them otherwise.
+        The iterates, numbered as the solver numbers them, usually 0, 1, 2, ...
     ending : Ending or None
-        What the solver returned; None if it was ended here.
+        The return value of the solver; None if the run was ended by the check.
     failure : str
-        The sentence of an exception, or of an iterate that is none; empty without one.
+        The message of an exception, or about an invalid iterate; empty if there was neither.
     met_tol, endless, cut : bool
-        Whether its violation met the tolerance, it neither yielded nor ended, its time was over.
+        Whether the violation met the tolerance; whether the solver neither yielded nor ended; whether the run
+        was cut off by its time limit.
     silence : float
-        CPU seconds between two signs of life, the longest.
+        The longest time, in CPU seconds, between two pulses or iterates.
     """
 
     solver: Solver
@@ -207,16 +210,16 @@ class ObservedRun:
 
     @lazy
     def points(self) -> list[Point]:
-        """Return a point for each iterate, computed from its weights alone."""
+        """Return a point for each iterate, computed from its weights only."""
         return [self.problem.at(iterate.w) for iterate in self.iterates]
 
     @property
     def converged(self) -> bool:
-        """Return whether the solver said that it has converged, or told a violation that says so."""
+        """Return whether the solver reported convergence, or a violation that meets the tolerance."""
         return self.met_tol or (self.ending is not None and self.ending.status == "converged")
 
     def steps(self) -> Iterator[tuple[Observed, Observed, Point, Point]]:
-        """Yield each iterate and the one after it, with their points."""
+        """Yield each iterate and its successor, with their points."""
         for k in range(len(self.iterates) - 1):
             yield self.iterates[k], self.iterates[k + 1], self.points[k], self.points[k + 1]
 
@@ -225,21 +228,27 @@ class ObservedRun:
         yield from zip(self.iterates, self.points, strict=True)
 
     def untold(self, *names: str) -> str | None:
-        """Return why checks of these quantities do not apply: no iterate has one of them. None if one has."""
+        """Return why checks of these fields do not apply; return None if they do.
+
+        They do not if no iterate has a known value of any of them.
+        """
         for iterate in self.iterates:
             if any((value := iterate.told[name]) == value and value not in (-1, None) for name in names):
                 return None
         return f"no iterate tells {' or '.join(names)}"
 
     def unseen(self, name: str, what: str) -> str | None:
-        """Return why checks of a live reference do not apply: no iterate shows it. None if one does."""
+        """Return why checks of a live reference do not apply; return None if they do.
+
+        They do not if no iterate has it. ``what`` is its description.
+        """
         values = (getattr(iterate, name) for iterate in self.iterates)
         seen = any(not (value is None or (isinstance(value, tuple) and not value)) for value in values)
         return None if seen else f"no iterate shows {what}"
 
     @property
     def scale(self) -> float:
-        """Return the largest |g_j| at the start: what counts as zero is relative to it."""
+        """Return the largest |g_j| at the start, relative to which entries count as zero."""
         if not self.problem.smooth or not self.iterates:
             return 1.0
         return float(np.abs(self.points[0].gradient()).max()) or 1.0
@@ -254,7 +263,7 @@ def observe(
     seconds: float = MOST_SECONDS,
     tol: float = TOL_OF_CHECKS,
 ) -> ObservedRun:
-    """Run a solver and keep every iterate, to a tolerance, a number of iterates, or for so many seconds."""
+    """Run a solver and copy every iterate, up to a tolerance, a number of iterates, or a time limit."""
     life = _SignsOfLife()
     run = ObservedRun(solver, problem, w0)
     problem.violation_at_zero()  # as where a run begins
@@ -297,7 +306,7 @@ def observe(
 
 
 class _SignsOfLife:
-    """A pulse that measures the longest time without one, in CPU seconds of the thread."""
+    """A pulse that measures the longest time between two calls, in CPU seconds of the thread."""
 
     def __init__(self) -> None:
         self.longest, self.at, self._count, self._last = 0.0, -1, -1, math.nan

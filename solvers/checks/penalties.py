@@ -21,7 +21,7 @@ penalties = Checks()
 
 @dataclass
 class PenaltyBench:
-    """A penalty with a λ, over rows of weights."""
+    """A penalty with a λ, for weights in rows."""
 
     penalty: Penalty
 
@@ -33,7 +33,7 @@ class PenaltyBench:
 
     @property
     def weights(self) -> Iterator[np.ndarray]:
-        """Yield weights: without zeros, with some, with a row of zeros, and all zero."""
+        """Yield weights without zeros, with some zeros, with a row of zeros, and all zero."""
         rng = np.random.default_rng(4)
         w = np.round(rng.normal(size=WEIGHTS_OF_CHECKS), 2)
         yield w
@@ -46,20 +46,20 @@ class PenaltyBench:
 
     @property
     def directions(self) -> Iterator[np.ndarray]:
-        """Yield directions, those of single weights among them."""
+        """Yield directions, including those of single weights."""
         rng = np.random.default_rng(5)
         yield from np.round(rng.normal(size=(6, WEIGHTS_OF_CHECKS)), 2)
         yield from np.eye(WEIGHTS_OF_CHECKS)[::5]
 
     @property
     def gradients(self) -> Iterator[np.ndarray]:
-        """Yield gradients: small ones, which leave zeros zero, and large ones."""
+        """Yield gradients: small ones, for which zeros stay optimal, and large ones."""
         rng = np.random.default_rng(6)
         for size in (0.1, 3.0):
             yield np.round(size * rng.normal(size=WEIGHTS_OF_CHECKS), 3)
 
     def kinks(self, w: np.ndarray) -> float:
-        """Return the part with kinks of the value."""
+        """Return the value without the ridge."""
         return self.penalty.value(w) - 0.5 * self.penalty.ridge_product(w, w)
 
 

@@ -1,4 +1,4 @@
-"""Checks of proximal steps: where they lead, and whether they are short enough."""
+"""Checks of proximal steps: whether they lead to the right point, and are short enough."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def iterate_is_a_proximal_step(run: ObservedRun) -> Faults:
     "F(w) <= F(y) + ∇F(y)ᵀ(w - y) + ‖w - y‖²/2t, F loss and ridge (Beck and Teboulle 2009)",
 )
 def accelerated_step_is_short_enough(run: ObservedRun) -> Faults:
-    """Check the steps of runs in which one starts from no iterate: others may take up to twice the length."""
+    """Check the steps of runs in which some step starts elsewhere than at an iterate.
+
+    In other runs steps may be up to twice as long.
+    """
     if reason := _unusable(run):
         return reason
     if not _extrapolates(run):
@@ -69,8 +72,8 @@ def _unusable(run: ObservedRun) -> str | None:
 
 
 def _shown(run: ObservedRun) -> list[tuple[Observed, Point, Point | None]]:
-    """Return the iterates that show y and tell t, with the points w and y; None for a y that is no vector of
-    weights."""
+    """Return the iterates that have y and t, with the points w and y; None replaces a y of the wrong
+    shape."""
     found = []
     for iterate, point in run.each():
         t, y = iterate.told["step"], iterate.prox_from
@@ -87,7 +90,7 @@ def _extrapolates(run: ObservedRun) -> bool:
 
 
 def _elsewhere(run: ObservedRun, iterate: Observed, y: Point) -> str | None:
-    """Return the sentence about the weight that is farthest from the proximal step; None if w is the step."""
+    """Return a sentence about the weight farthest from the proximal step; return None if w is that step."""
     t, g = iterate.told["step"], y.gradient()
     fresh = run.problem.prox_step(y.w, g, t)
     apart = np.abs(iterate.w - fresh)

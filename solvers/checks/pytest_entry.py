@@ -1,4 +1,4 @@
-"""The decorator that makes a test of each check."""
+"""A pytest decorator that turns each check into a test."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from .bank import checks_of
 
 
 def parametrize_with_checks(tested: Sequence[Any]) -> Callable[..., Any]:
-    """Return a decorator of a test function that gets each of these things with each of its checks.
+    """Return a pytest decorator that calls a test function with each tested object and each of its checks.
 
     Parameters
     ----------
     tested : sequence
-        Solvers, losses and penalties, objects or classes, and data sets.
+        Solvers, losses and penalties, as objects or classes, and data sets.
 
     Returns
     -------
     decorator
-        Of a function of ``solver`` and ``check``; ``check(solver)`` raises AssertionError with the sentence
-        of what it finds, and skips the test if it does not apply.
+        For a function of ``solver`` and ``check``. ``check(solver)`` raises AssertionError with its finding,
+        and skips the test if it does not apply.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of whole runs: their ends, and what must not change when a run or its problem does."""
+"""Checks of whole runs: how they end, and what must not change if a run or its problem changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sets import NOT_TRUSTED, proved_zeros_are_zero
 #: How far above the minimum a run may end: one that says that it converged, relative to its decrease of f;
 #: one that says that it can get no further; and one that a limit ends.
 CONVERGED_SHARE, STALLED_SHARE, UNFINISHED_SHARE = 1e-3, 0.02, 0.1
-#: A run is at rest if its second half covers less than this share of the way to the minimum.
+#: A run is at rest if its second half covers less than this fraction of the way to the minimum.
 AT_REST_SHARE = 0.05
 #: Violation of a run at rest, relative to that at w = 0, beyond which it is at no minimum.
 REST_SHARE = 1e-3
@@ -30,7 +30,7 @@ ROUNDING_OF_ORDER = 1e-6
 CLOSE_FOR_TWINS = 1e-8
 #: Iterates of runs that are compared bit for bit, and of those on degenerate data.
 COMPARED_ITERATES, DEGENERATE_ITERATES = 4, 30
-#: CPU seconds between two signs of life that are too many; the contract says 0.05.
+#: CPU seconds between two signs of life that are too long; the contract requires 0.05.
 MOST_SILENCE = 0.2
 #: Entries of the large problem on which signs of life are counted.
 LARGE_SAMPLES, LARGE_FEATURES, LARGE_SECONDS = 20_000, 40, 1.5
@@ -137,9 +137,9 @@ def _above_minimum(bench: Bench, run: ObservedRun) -> Faults:
 
 
 def _at_rest(run: ObservedRun, least: float, factor: float = 1.0) -> bool:
-    """Return whether the best f has hardly come nearer to the least one in the second half of a run.
+    """Return whether the best f hardly approached ``least`` in the second half of a run.
 
-    f counts ``factor`` times.
+    f is multiplied by ``factor``.
     """
     if run.cut:
         return False
@@ -167,9 +167,9 @@ def convergence_is_true(bench: Bench) -> Faults:
 
 @runs("violation", "a run comes to rest at a minimum: the gradient of loss and ridge, -g, is in λ∂R(w) there")
 def rest_is_at_a_minimum(bench: Bench) -> Faults:
-    """Check the violation of runs whose f has stopped falling, however near to the minimum it is.
+    """Check the violation of runs whose f has stopped decreasing, however near it is to the minimum.
 
-    Runs that depend on the order of samples are spared: those of single samples rest around a minimum.
+    Runs that depend on the order of samples are exempt: methods of single samples rest around a minimum.
     """
     if not bench.problem.smooth:
         return KINKED
@@ -195,9 +195,9 @@ def rest_is_at_a_minimum(bench: Bench) -> Faults:
 
 
 def _falls_steadily(run: ObservedRun) -> bool:
-    """Return whether the best f falls in the last quarter of a run at least half as much as in the third.
+    """Return whether the best f decreases in the last quarter of a run at least half as much as in the third.
 
-    Its steps are short then, and it may get there.
+    Then the steps are merely short, and f may still reach the minimum.
     """
     best = np.minimum.accumulate([point.objective for point in run.points])
     middle, late, end = (best[(len(best) - 1) * k // 4] for k in (2, 3, 4))
@@ -284,7 +284,7 @@ def sum_and_average_agree(bench: Bench) -> Faults:
 
 
 def _another_order(bench: Bench, case: CheckCase, how: str, factor: float = 1.0) -> Faults:
-    """Compare the least f of the run with that on the same problem in other words; f of that times
+    """Compare the least f of the run with that on an equivalent problem, whose f is multiplied by
     ``factor``."""
     run = bench.run
     if run.failure or not run.iterates:
@@ -331,7 +331,7 @@ def degenerate_data_do_no_harm(bench: Bench) -> Faults:
 
 
 def degenerate_features(X: np.ndarray) -> dict[str, np.ndarray]:
-    """Return features that leave a solver next to nothing to hold on to, by what is degenerate."""
+    """Return degenerate variants of the features, by a description of what is degenerate."""
     other_units = X.copy()
     other_units[:, 0] *= 1e6
     return {
@@ -367,9 +367,10 @@ def long_loops_call_pulse(bench: Bench) -> Faults:
 
 @twin_checks("iterate", "the iterates are those of the twin")
 def iterates_are_those_of_the_twin(bench: Bench) -> Faults:
-    """Yield the first quantity that differs until f is close to the minimum, where it is rounding.
+    """Yield the first quantity that differs from the twin's, before f is so close to the minimum that
+    rounding decides.
 
-    Yield nothing if the solver fails, which is another check's.
+    Yield nothing if the solver fails, which another check reports.
     """
     ours, theirs = bench.solver, bench.twin
     if theirs is None or bench.run.failure:
@@ -388,7 +389,7 @@ def iterates_are_those_of_the_twin(bench: Bench) -> Faults:
 
 
 def _last_apart_from_minimum(bench: Bench) -> int:
-    """Return the number of the last iterate before the first one that is close to the minimum."""
+    """Return the index of the last iterate before the first one that is close to the minimum."""
     start, least = bench.run.points[0].objective, bench.least
     close = least + CLOSE_FOR_TWINS * (abs(start - least) + abs(least))
     for iterate, point in bench.run.each():

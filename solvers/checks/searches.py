@@ -1,4 +1,4 @@
-"""Checks of steps: the line that was searched, the step that was accepted, and the pairs that were kept."""
+"""Checks of steps: the line that was searched, the accepted step, and the stored pairs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ searches = Checks()
 
 
 def _searched(run: ObservedRun, kind: str = "") -> list[tuple[Observed, Observed, SearchLog, Line]]:
-    """Return the steps along straight lines: the iterates before and after, the log, and the line afresh.
+    """Return the steps along straight lines: the iterates before and after, the log, and the recomputed line.
 
-    Return those of one ``kind`` of search if it is given. Return none of a solver whose searches do not start
-    at its iterates, as those from a proximal point.
+    Only those of one ``kind`` of search are returned if it is given. Return an empty list if the solver's
+    searches do not start at its iterates, but for example at a proximal point.
     """
     kinked = Trait.DIRECTIONAL_DERIVATIVE in run.problem.loss.traits
     found = []
@@ -243,7 +243,7 @@ def _unpaired(run: ObservedRun) -> str | None:
 
 
 class _Difference:
-    """The difference of two successive iterates and of their gradients."""
+    """The difference of two successive iterates, and that of their gradients."""
 
     def __init__(self, n: int, s: np.ndarray, y: np.ndarray, error_s: float, error_y: float) -> None:
         self.n, self.s, self.y, self.error_s, self.error_y = n, s, y, error_s, error_y
@@ -261,10 +261,10 @@ class _Difference:
         return self.error_s * float(np.abs(self.y).max()) + self.error_y * float(np.abs(self.s).max())
 
     def is_of(self, s: np.ndarray, y: np.ndarray, members: np.ndarray) -> bool:
-        """Return whether a pair may be this difference.
+        """Return whether a pair (s, y) can be this difference.
 
-        Compare products of entries, which no diagonal scaling changes. An entry may be zero: the weight was
-        not in the set then.
+        Products of entries are compared, which no diagonal scaling changes. An entry may be zero: then the
+        weight was not in the working set.
         """
         off = np.abs(s * y - (self.s * self.y)[members]) > self.rounding
         return not np.any(off & ((s != 0.0) | (y != 0.0)))
@@ -279,7 +279,7 @@ def _mismatch(
     held: int,
     newest: bool,
 ) -> str:
-    """Return the sentence about a pair that is the difference of no two iterates."""
+    """Return a sentence about a pair that is the difference of no two iterates."""
     if not newest:
         return f"pair {place + 1} of {held}, with sᵀy = {s @ y:.6g}, is the difference of no two iterates"
     last = made[-1]

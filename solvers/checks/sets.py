@@ -1,4 +1,4 @@
-"""Checks of working sets: what leaves them, what stays out, and what a rule has proved."""
+"""Checks of working sets: which weights leave, which stay out, and which a rule has proved to be zero."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def epoch_begins_with_all_that_violate(run: ObservedRun) -> Faults:
 
 @sets("working_set", "what a safe rule has proved to be zero is zero at the optimum")
 def proved_zeros_are_zero(run: ObservedRun, optimum: np.ndarray | None) -> Faults:
-    """Compare proofs with ``optimum``, the weights of a trusted solver, if they are known."""
+    """Compare proofs with ``optimum``, the weights of a trusted solver, unless it is None."""
     if optimum is None:
         return NOT_TRUSTED
     largest = float(np.abs(optimum).max(initial=0.0))
@@ -95,7 +95,7 @@ def proved_zeros_are_zero(run: ObservedRun, optimum: np.ndarray | None) -> Fault
 
 
 def _without_sets(run: ObservedRun) -> str | None:
-    """Return why checks of sets do not apply; None if there are any."""
+    """Return why checks of working sets do not apply; return None if they do."""
     return None if any(_members(iterate) is not None for iterate in run.iterates) else NO_SET
 
 
@@ -105,7 +105,7 @@ def _members(iterate: Observed) -> np.ndarray | None:
 
 
 def _worst(run: ObservedRun, weights: np.ndarray, point: Point, where: str) -> str | None:
-    """Return the sentence about the weight that violates most, if one violates."""
+    """Return a sentence about the weight that violates optimality most; return None if none does."""
     if not weights.size or not run.problem.smooth:
         return None
     problem, g = run.problem, point.gradient()

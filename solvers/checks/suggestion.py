@@ -1,4 +1,4 @@
-"""The line that lets checks of a solver apply which had nothing to compare."""
+"""A suggestion: the fields that a solver could yield so that more checks apply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..declare import Trait
 from ..methods.solver import Solver
 
-#: Beginning of the reasons that say what iterates do not tell or show.
+#: Beginnings of the reasons that iterates lack a field or a live reference.
 NOTHING_TOLD = "no iterate "
 
 
@@ -46,10 +46,10 @@ SUGGESTED = (
 
 
 def suggestion(solver: Solver, inapplicable: Mapping[str, str]) -> str:
-    """Return the line that a solver may yield, and the checks that it makes possible; empty without any.
+    """Return code that a solver could use to yield an iterate, and the checks that would then apply.
 
-    ``inapplicable`` are the reasons by the names of the checks. What is of no use to methods of the solver's
-    kind is left out.
+    ``inapplicable`` has the reasons by the names of the checks. Fields that are of no use for methods of the
+    solver's kind are left out. Return "" if nothing is left.
     """
     left_out = set(_LINE if Trait.PROX in solver.needs else _PROX)
     if not hasattr(solver, "memory"):

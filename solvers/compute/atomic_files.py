@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole or not at all."""
+"""Files that are replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _REASONS = {
 
 
 class NotWritten(OSError):
-    """The error that something could not be written. Its message gives the reason and the consequence."""
+    """Raised if a file could not be written; the message has the reason and the consequence."""
 
 
 def why_not_written(error: OSError) -> tuple[str, str]:
-    """Return the reason why something could not be written, and the remedy."""
+    """Return the reason why a file could not be written, and a remedy."""
     error = error.__cause__ if isinstance(error.__cause__, OSError) else error
     reason = (error.strerror or str(error) or type(error).__name__).lower()
     return _REASONS.get(error.errno or 0, (reason, "choose another place"))
@@ -32,12 +32,11 @@ def why_not_written(error: OSError) -> tuple[str, str]:
 
 @contextmanager
 def replacing(path: Path, mode: str = "w", **options: Any) -> Iterator[IO]:
-    """Open a temporary file that replaces ``path`` when the block ends: ``mode`` "w" or "wb", ``options`` of
-    open.
+    """Open a temporary file that replaces ``path`` when the block ends.
 
-    It is next to ``path``, and replaces it once it is entirely on the disk. After an error ``path`` is
-    unchanged, and the temporary file is deleted; errors of the disk are raised as :class:`NotWritten`. A link
-    is followed.
+    ``mode`` is "w" or "wb", and ``options`` are those of :func:`open`. The file is next to ``path``, and
+    replaces it once it is entirely on the disk. After an error ``path`` is unchanged, and the temporary file
+    is deleted. Errors of the disk are raised as :class:`NotWritten`. A symbolic link is followed.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{secrets.token_hex(8)}.tmp")

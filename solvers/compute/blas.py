@@ -1,4 +1,4 @@
-"""BLAS on the calling thread alone, while any run needs it there."""
+"""Limits that keep BLAS on the calling thread, while any run needs it there."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _modules = 0
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread inside the block.
 
-    The clock of the calling thread would miss the time of other threads, which cost more on small products
-    than they save.
+    A run measures the CPU time of the calling thread, which would not include other BLAS threads. On small
+    products these cost more than they save.
 
     The limit holds for the whole process, and blocks of several threads overlap. So the first block entered
     sets the limit and the last one left lifts it. If each restored the previous limit, the first run to end
@@ -47,7 +47,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _resize(pools: Iterable[tuple[Any, int]]) -> None:
-    """Set the number of threads of pools; the calling thread holds the lock."""
+    """Set the number of threads of each pool; the caller must hold the lock."""
     for pool, threads in pools:
         take_control(pool)
         pool.set_num_threads(threads)
@@ -64,13 +64,13 @@ def take_control(pool: Any) -> None:
 
 
 def _wide_blas_pools() -> list[tuple[Any, int]]:
-    """Return the BLAS thread pools of more than one thread, and the number of their threads."""
+    """Return the BLAS thread pools that have several threads, each with its number of threads."""
     sizes = [(pool, pool.get_num_threads()) for pool in _blas_pools()]
     return [(pool, threads) for pool, threads in sizes if threads is not None and threads > 1]
 
 
 def _blas_pools() -> list[Any]:
-    """Find the BLAS thread pools of this process.
+    """Return the BLAS thread pools of this process.
 
     A search takes a millisecond, so it is repeated only after an import: only imports can add a pool.
     """
@@ -87,8 +87,10 @@ def _blas_pools() -> list[Any]:
 def advanced_on_one_thread(
     iterate: Callable[..., Generator[Any, None, Any]],
 ) -> Callable[..., Generator[Any, None, Any]]:
-    """Wrap ``iterate`` so that BLAS stays on the calling thread at every advance, and is unlimited in
-    between: no limit is left behind by code that drops the generator, or advances it from another thread."""
+    """Wrap ``iterate`` so that BLAS uses one thread while its generator runs, and is unlimited in between.
+
+    So no limit remains if a caller drops the generator, or advances it from another thread.
+    """
 
     @functools.wraps(iterate)
     def limited(*args: Any, **options: Any) -> Generator[Any, None, Any]:

@@ -1,4 +1,4 @@
-"""Descriptions of objects as HTML, which notebooks show."""
+"""HTML descriptions of objects, for notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 def html_table(title: str, values: Mapping[str, object]) -> str:
-    """Return a table with a row for each value that is not empty, below a title."""
+    """Return an HTML table with a title and one row per value that is neither None nor empty."""
     left = 'style="text-align:left"'
     rows = "".join(
         f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(text)}</td></tr>"

@@ -1,9 +1,9 @@
 """The compilation of kernels, and the folder of Numba's cache.
 
-Numba does not notice that a helper in another file has changed. So its cache lives in a folder named after a
-hash of every source of ``solvers``: an edit anywhere gives a new folder, never a stale kernel. Nor does it
-notice that a file of its cache is damaged, and would run the rest of the code. So everything that the process
-caches from here on is stored with a digest (see :mod:`.kernel_cache`).
+Numba does not notice that a helper in another file has changed. So its cache is in a folder named after a
+hash of all sources of ``solvers``: after any edit the folder is a new one, and no kernel is stale. Nor does
+Numba notice that a file of its cache is damaged, and would run its code. So all kernels that the process
+caches from here on are stored with a digest (see :mod:`.kernel_cache`).
 """
 
 import hashlib
@@ -26,9 +26,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def source_hash() -> str:
-    """Hash all Python sources below ``solvers/``, to 16 hexadecimal digits.
+    """Return a hash of all Python sources below ``solvers/``, 16 hexadecimal digits.
 
-    The hash includes the version of Numba, and the name that the package is imported as: a cached kernel
+    The hash includes the version of Numba, and the name under which the package is imported: a cached kernel
     contains the names of modules.
     """
     digest = hashlib.sha256(f"{numba.__version__} {__name__}".encode())
@@ -50,7 +50,7 @@ COMPILED = {"nogil": True, "cache": True, "error_model": "numpy", **kernel_cache
 
 
 class Compiler(Protocol):
-    """The type of a decorator that compiles a function: it keeps the parameters, and returns any type."""
+    """The type of a decorator that compiles a function: it preserves the parameters, and returns any type."""
 
     def __call__(self, function: Callable[P, Any], /) -> Callable[P, Any]: ...
 
@@ -87,7 +87,7 @@ class CompileClock(event.Listener):
             self._local.spent = (spent[0] + time.perf_counter() - wall, spent[1] + time.thread_time() - cpu)
 
     def spent(self) -> tuple[float, float]:
-        """Return the wall and CPU seconds that the calling thread has compiled so far."""
+        """Return the wall and CPU seconds that the calling thread has spent compiling so far."""
         return getattr(self._local, "spent", (0.0, 0.0))
 
     def net(self) -> tuple[float, float]:

@@ -1,13 +1,13 @@
-"""A change of Numba: its cache of compiled kernels, which has a digest of every file here, so that
-damage costs a compilation and no more.
+"""A change of Numba: its cache of compiled kernels with a digest per file, so that damage only costs a
+compilation.
 
 Numba numbers its files and keeps an index of them. Two processes that compile different signatures at the
-same time take the same number, and one then runs the other's code. (A similar report is
-https://github.com/numba/numba/issues/4807). A file that is damaged ends the program or is run as it is
+same time use the same number, and one then runs the other's code. (A similar report is
+https://github.com/numba/numba/issues/4807). A damaged file crashes the program or is run as it is
 (https://github.com/numba/numba/issues/10434).
 
-The change is made only if Numba's cache has the code that the change was written for. Otherwise one line in
-the log says so, and Numba's own cache is used. ``kernel_cache.md`` is a report for Numba's issue tracker.
+The change is made only if Numba's cache has the code that the change was written for. Otherwise a line is
+logged, and Numba's own cache is used. ``kernel_cache.md`` is a report for Numba's issue tracker.
 """
 
 from __future__ import annotations
@@ -26,33 +26,38 @@ from numba.core import caching, dispatcher, options
 
 log = logging.getLogger(__name__)
 
-#: Versions of Numba that this is written for, which are those that pyproject.toml lets in.
+#: Versions of Numba that this module supports, the same as in pyproject.toml.
 NUMBA_VERSIONS = ">=0.68,<0.69"
-#: Digests of the source of what is replaced or relied on, one for each form of it.
+#: Digests of the source code that is replaced or relied on, one per version of it.
 DIGESTS = ("ca60864cad4ae704",)
 
-#: Warnings given: each once a process, as dozens of kernels lie in one folder.
+#: Warnings already logged: each once per process, as one folder has dozens of kernels.
 _told: set[str] = set()
 
 
 class Damaged(Exception):
-    """The error that a file of the cache has been changed since it was written."""
+    """Raised if a file of the cache has been changed since it was written."""
 
 
-#: What is extended here: nothing in a version of Numba that has none of these.
+#: The classes extended here; empty if this version of Numba lacks one of them.
 _IndexDataCacheFile: Any = getattr(caching, "IndexDataCacheFile", object)
 _FunctionCache: Any = getattr(caching, "FunctionCache", object)
 
 
 class CheckedFiles(_IndexDataCacheFile):
-    """The compiled signatures of one kernel, a file each, named after the signature, and no index. A file
-    ends with the SHA-256 of its content, which Numba does not read: it stops at the end of the content."""
+    """The compiled signatures of one kernel, one file each, named after the signature, without an index.
+
+    A file ends with the SHA-256 of its content. Numba does not read it: it stops at the end of the content.
+    """
 
     def save(self, key: Any, data: Any) -> None:
         self._save_data(self._name(key), (self._held(key), data))
 
     def load(self, key: Any) -> Any:
-        """Return the object saved under ``key``; return None if there is none, or the source has changed."""
+        """Return the object saved under ``key``; return None if there is none, or if the source has changed.
+
+        Raises :class:`Damaged` if the file does not match its digest.
+        """
         name = self._name(key)
         try:
             content = Path(self._data_path(name)).read_bytes()
@@ -92,7 +97,7 @@ class CheckedFiles(_IndexDataCacheFile):
 
 
 class CheckedCache(_FunctionCache):
-    """The cache of one kernel. If it cannot be read or written, the kernel is compiled without it."""
+    """The cache of one kernel. If it cannot be read or written, the kernel is compiled without a cache."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
@@ -123,7 +128,7 @@ class CheckedCache(_FunctionCache):
 
 
 def found() -> str:
-    """Return the digest of the installed code of Numba's cache; return "" if a part is missing."""
+    """Return the digest of the installed code of Numba's cache; return "" if some of it is missing."""
     try:
         parts = (caching.IndexDataCacheFile, caching.FunctionCache, caching._Cache, caching.Cache)
         source = "".join(map(inspect.getsource, parts))
@@ -133,16 +138,16 @@ def found() -> str:
 
 
 def lean() -> dict[str, bool]:
-    """Return the options with which Numba omits the wrapper for calls from C.
+    """Return the compiler options that omit the wrapper for calls from C, if this Numba has them.
 
-    The wrapper takes a third of the compilation time. The options are empty if this Numba has no such option.
+    The wrapper takes a third of the compilation time.
     """
     name = "no_cfunc_wrapper"
     return {name: True} if hasattr(options.DefaultOptions, name) else {}
 
 
 def apply() -> None:
-    """Cache all kernels compiled from here on in this process with a digest."""
+    """Use the checked cache for all kernels compiled from here on in this process."""
     if found() in DIGESTS:
         # it is imported there, which Numba does not count as a part of that module
         dispatcher.FunctionCache = checked_cache  # pyright: ignore[reportAttributeAccessIssue]

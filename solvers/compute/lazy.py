@@ -1,4 +1,4 @@
-"""Values of an object that are computed when they are first asked for."""
+"""Properties that are computed when they are first read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 class lazy(Generic[T]):
-    """A property that is computed at its first use and kept in the object, as ``functools.cached_property``.
+    """A property that is computed at its first use and stored in the object, like
+    ``functools.cached_property``.
 
     In Python 3.11, ``cached_property`` takes a lock that all objects of the class share. A run that pauses or
-    yields while it computes a value would block every other run that reads the property. The blocked runs
-    could not make way for it. Here two threads that read the property of one object at the same time may both
-    compute the value.
+    yields while it computes a value would block every other run that reads the property. Here two threads
+    that read the property of one object at the same time may both compute the value.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

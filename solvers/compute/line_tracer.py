@@ -1,4 +1,4 @@
-"""The lines of a file that a thread executes."""
+"""A tracer that records which lines of a file a thread executes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ TOOL_ID = 4
 
 
 class LineTracer:
-    """A tracer of the functions of one file in the thread that follows it.
+    """A tracer of the functions of one file, in the thread that calls :meth:`following`.
 
-    From Python 3.12 on nothing but these functions is slower meanwhile. In 3.11 all Python code of the thread
-    is, by more than ``seconds``.
+    From Python 3.12 on it only slows down these functions. In 3.11 it slows down all Python code of the
+    thread, by more than ``seconds``.
 
     Parameters
     ----------
     file : str
         The file.
     codes : collection of CodeType
-        The code of its functions.
+        The code objects of its functions.
 
     Attributes
     ----------
     lines : set of int
-        Numbers of the lines that were executed.
+        Line numbers that were executed.
     seconds : float
-        CPU seconds that were spent on noting them.
+        CPU seconds spent on recording them.
     """
 
     def __init__(self, file: str, codes: Collection[CodeType]) -> None:
@@ -43,7 +43,7 @@ class LineTracer:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Collect lines during the block, unless a debugger or another tracer is at work in this thread."""
+        """Record lines during the block, unless a debugger or another tracer is active in this thread."""
         if sys.version_info >= (3, 12):
             with _monitoring(self, self._codes):
                 yield
@@ -57,7 +57,7 @@ class LineTracer:
                 sys.settrace(None)
 
     def note(self, line: int) -> None:
-        """Add an executed line."""
+        """Record an executed line."""
         began = time.thread_time()
         self.lines.add(line)
         self.seconds += time.thread_time() - began

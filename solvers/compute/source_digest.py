@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-#: What describes a class, and determines nothing.
+#: Attributes that describe a class, and do not affect results.
 PROSE = frozenset({"name", "summary", "paper", "kinds", "traits", "metric_name"})
-#: Modules whose classes may be bases, and determine nothing either.
+#: Modules whose classes may be bases, and do not affect results either.
 IGNORED_MODULES = frozenset({"builtins", "abc", "typing", "solverscope.solvers.declare"})
 #: One thread at a time makes a tree: Python 3.11 counts its depth for all threads together, and fails where
 #: another one goes on in between.
@@ -22,16 +22,18 @@ _PARSING = threading.Lock()
 
 
 def parsed(source: str, mode: str = "exec") -> ast.AST:
-    """Return the tree of a source, as :func:`ast.parse` does, in whichever thread."""
+    """Return the syntax tree of a source, as :func:`ast.parse` does, from any thread."""
     with _PARSING:
         return ast.parse(source, mode=mode)
 
 
 @functools.cache
 def source_digest(cls: type) -> str | None:
-    """Hash the source of the modules of ``cls``, of its bases and of all that these import from their own
-    packages; comments, docstrings, help texts and other prose are left out. None for a class without a
-    source, as one typed in by hand."""
+    """Return a hash of the sources that define ``cls``; None if it has no source, as one typed in by hand.
+
+    These are the modules of ``cls``, of its bases, and all that they import from their own packages.
+    Comments, docstrings, help texts and other prose are left out.
+    """
     digest = hashlib.sha256()
     try:
         for module in sorted(_modules(cls), key=lambda module: module.__name__):
@@ -43,7 +45,8 @@ def source_digest(cls: type) -> str | None:
 
 
 def _modules(cls: type) -> set[ModuleType]:
-    """Find the modules that define ``cls`` and its bases, and all that these import from the same package."""
+    """Return the modules that define ``cls`` and its bases, and all that they import from the same
+    package."""
     found: set[ModuleType] = set()
     waiting = [sys.modules[base.__module__] for base in cls.__mro__ if base.__module__ not in IGNORED_MODULES]
     while waiting:
@@ -63,7 +66,7 @@ def _neighbours(module: ModuleType) -> Iterator[ModuleType]:
 
 
 class _WithoutProse(ast.NodeTransformer):
-    """A transformer that removes docstrings and purely descriptive parts from source code."""
+    """A transformer of syntax trees that removes docstrings and other descriptive parts."""
 
     def visit(self, node: ast.AST) -> Any:
         self.generic_visit(node)

@@ -1,4 +1,4 @@
-"""Work over blocks of rows: in the calling thread, or shared with helper threads whose time is counted."""
+"""Parallel work over blocks of rows, on the calling thread and helper threads whose CPU time is counted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def no_pulse() -> None:
 
 
 class Team:
-    """A team of ``threads`` threads, the calling one included, that run ``task(block)`` for many blocks.
+    """A team of ``threads`` threads, including the calling one, that run ``task(block)`` for many blocks.
 
-    Kernels release the GIL, so threads run in parallel; each task writes to memory of its own. Any thread may
-    take any block, so results must depend on the blocks alone: then they are bitwise the same for any number
-    of threads. ``cpu_seconds`` are those of the helper threads, and booked ones.
+    Kernels release the GIL, so threads run in parallel; each task must write to its own memory. Any thread
+    may take any block. So if results depend on the blocks only, they are bitwise the same for any number of
+    threads. ``cpu_seconds`` are those of the helper threads, and those added by :meth:`book`.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -33,7 +33,7 @@ class Team:
         self._helpers = ThreadPoolExecutor(threads - 1, "row-blocks") if threads > 1 else None
 
     def attached(self) -> Team:
-        """Share the threads with another run, which gets a count of its own."""
+        """Return a copy that shares the threads, with its own count of CPU seconds, for another run."""
         other = copy.copy(self)
         other.cpu_seconds = 0.0
         return other
@@ -44,10 +44,11 @@ class Team:
             self.cpu_seconds += seconds
 
     def each(self, task: Callable[[Any], object], blocks: Iterable[Any], pulse: Callable[[], None]) -> None:
-        """Call ``task`` once for every block, in order without helpers.
+        """Call ``task`` once for every block; without helpers, in order.
 
-        This thread calls ``pulse`` after each of its own blocks, and while it waits for the others, at least
-        once. A long task is a generator: at each ``yield`` it may be paused for the pulse, or closed.
+        This thread calls ``pulse`` after each of its own blocks, and while it waits for the others, but at
+        least once. A long task should be a generator: at each ``yield`` it may be paused for the pulse, or
+        closed.
         """
         if self._helpers is None:
             for block in blocks:
@@ -82,11 +83,10 @@ class Team:
     def _help(
         self, task: Callable[[Any], object], left: deque, stop: threading.Event, ended: SimpleQueue
     ) -> None:
-        """Take the remaining blocks, from the end, until there are none or the call ends; put an error, or
-        None, into ``ended``.
+        """Process remaining blocks, from the end, until there are none or the call ends.
 
-        The calling thread begins at the other end. So in repeated calls a thread mostly has the same blocks,
-        whose data are in its cache.
+        Put the error, or None, into ``ended``. The calling thread begins at the other end. So in repeated
+        calls a thread mostly has the same blocks, whose data are in its cache.
         """
         began, error = time.thread_time(), None
         try:
@@ -102,12 +102,12 @@ class Team:
 
 
 def _steps(result: Any) -> Iterable[Any]:
-    """Return the steps of a task that is a generator; others have ended when they return."""
+    """Return the steps of a task that is a generator; () for any other task, which has already ended."""
     return result if isinstance(result, Generator) else ()
 
 
 def _taken(take: Callable[[], Any]) -> tuple[Any] | None:
-    """Remove and return one of the remaining blocks, if there is any."""
+    """Remove one of the remaining blocks and return it in a tuple; return None if there is none."""
     try:
         return (take(),)
     except IndexError:

@@ -1,4 +1,4 @@
-"""Other threads: where they are, and exceptions raised in them."""
+"""Inspection of other threads, and exceptions raised in them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMPILERS = ("numba", "llvmlite")
 
 
 class CodePlace(NamedTuple):
-    """A line that a thread executes."""
+    """A line of code that a thread executes."""
 
     file: str
     line: int
@@ -26,7 +26,7 @@ class CodePlace(NamedTuple):
 
 
 def stack(thread_id: int) -> list[CodePlace]:
-    """Return the lines that a thread executes, outermost first; none once it has ended."""
+    """Return the lines that a thread executes, outermost first; an empty list once it has ended."""
     frame = sys._current_frames().get(thread_id)
     if frame is None:
         return []
@@ -38,8 +38,11 @@ def stack(thread_id: int) -> list[CodePlace]:
 
 
 def user_places(places: list[CodePlace]) -> list[CodePlace]:
-    """Return the part of a stack from the first line of another package that this one has called, such as a
-    plug-in's; else the innermost line alone."""
+    """Return the part of a stack that begins with the user's code, such as a plug-in's.
+
+    This is the first line of another package that this package has called. Without such a line return only
+    the innermost line.
+    """
     called = False
     for k, place in enumerate(places):
         if place.package == PACKAGE_NAME:
@@ -50,7 +53,7 @@ def user_places(places: list[CodePlace]) -> list[CodePlace]:
 
 
 def last_user_place(places: list[CodePlace]) -> CodePlace | None:
-    """Return the innermost line of the file that :func:`user_places` begins with."""
+    """Return the innermost line in the file with which :func:`user_places` begins; None if there is none."""
     found = user_places(places)
     return next((place for place in reversed(found) if place.file == found[0].file), None)
 
@@ -61,7 +64,8 @@ def is_compiling(places: list[CodePlace]) -> bool:
 
 
 def raise_in(thread_id: int, error: type[BaseException]) -> None:
-    """Raise an exception in a thread at its next Python instruction: a compiled loop has to return before.
+    """Raise an exception in a thread at its next Python instruction, hence after a compiled loop has
+    returned.
 
     Nothing is raised inside a compiler.
     """

@@ -1,4 +1,4 @@
-"""The source of a user's class, as it was when its module was loaded."""
+"""The source code of a user's class, as it was when its module was loaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class UserCode(NamedTuple):
-    """The text of a file, and a digest of it."""
+    """The text of a source file, and a digest of it."""
 
     file: str
     text: str
@@ -17,13 +17,15 @@ class UserCode(NamedTuple):
 
 
 def user_code(cls: type) -> UserCode | None:
-    """Return the code that a class comes from; None unless its module's loader keeps it as ``code``, as that
-    of plug-ins does. The file may have changed since."""
+    """Return the source code that defines a class, as it was when loaded; the file may have changed since.
+
+    Return None unless the loader of its module stores it as ``code``, as that of plug-ins does.
+    """
     return getattr(_module(cls).get("__loader__"), "code", None)
 
 
 def functions_of(cls: type, file: str) -> set[CodeType]:
-    """Return the code of all functions of a file, in the module of a class."""
+    """Return the code objects of all functions of a file, in the module of a class."""
     found: set[CodeType] = set()
     for value in list(_module(cls).values()):
         members = vars(value).values() if isinstance(value, type) else [value]
@@ -43,7 +45,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _module(cls: type) -> Mapping[str, Any]:
-    """Return the names of the module that a class was made in; another one of its name may have followed."""
+    """Return the namespace of the module that defined a class, even if another module has replaced it."""
     for value in vars(cls).values():
         module = getattr(value, "__globals__", {})
         if module.get("__name__") == cls.__module__:

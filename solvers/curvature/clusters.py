@@ -1,7 +1,7 @@
 """Clusters of weights, and the change of variables β = Cγ in which each cluster is one weight.
 
 A. Mathur, S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy,
-ICDM 2006, section III-B. ``cmap`` is theirs: the index of each β_j in γ.
+ICDM 2006, section III-B. Their ``cmap`` is the index of each β_j in γ.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..compute.jit import kernel
 from ..compute.lazy import lazy
 from ..compute.team import no_pulse
 
-#: Iterations of Lloyd's algorithm, at most.
+#: Maximal number of iterations of Lloyd's algorithm.
 LLOYD = 20
 #: Points whose nearest centre is looked up between two pulses, some 20 ms.
 LOOKED_UP = 20_000
-#: Weights that one call of a kernel here handles.
+#: Weights per kernel call.
 WEIGHTS_PER_CALL = 4_000_000
 
 #: Divisors of the columns for k-means.
@@ -29,9 +29,11 @@ COLUMN_SCALES = ("deviation", "none")
 
 
 def chunked(values: np.ndarray, size: int, *, split_signs: bool = False) -> np.ndarray:
-    """Return the cluster of each value, int32: ``size`` neighbours of the stable sort share one, counted from
-    the smallest value; the last may have fewer. ``split_signs`` keeps negative values, zeros and positive
-    ones apart."""
+    """Return the cluster of each value, int32: consecutive chunks of ``size`` values in sorted order.
+
+    Chunks are numbered from the smallest value on; the last one may be shorter. The sort is stable. With
+    ``split_signs`` negative values, zeros and positive values are cut into chunks separately.
+    """
     order = np.argsort(values, kind="stable")
     starts = np.zeros(values.size, dtype=np.int32)
     edges = [0, values.size]
@@ -54,11 +56,12 @@ def kmeans(
     iterations: int = LLOYD,
     pulse: Callable[[], None] = no_pulse,
 ) -> np.ndarray:
-    """Return the cluster of each point (a row), int32: Lloyd's algorithm from ``k`` points at quantiles of
-    the first column. At most ``k`` clusters are left, numbered by their mean in the first column.
+    """Return the cluster of each point (a row), int32, by Lloyd's algorithm.
 
-    ``scale="deviation"`` divides each column by its standard deviation first: changes of weights are far
-    smaller than weights, and would not count otherwise. Equal points share a cluster.
+    It starts from ``k`` points at quantiles of the first column. At most ``k`` clusters remain, numbered by
+    their mean in the first column. ``scale="deviation"`` divides each column by its standard deviation first:
+    changes of weights are far smaller than weights, and would have no effect otherwise. Equal points share a
+    cluster.
     """
     if scale not in COLUMN_SCALES:
         raise ValueError(f"scale={scale!r}: choose one of {', '.join(COLUMN_SCALES)}")
@@ -83,7 +86,7 @@ def kmeans(
 
 
 def _nearest(centres: np.ndarray, points: np.ndarray, pulse: Callable[[], None]) -> np.ndarray:
-    """Return the number of the centre that is nearest to each point."""
+    """Return for each point the index of its nearest centre."""
     from scipy.spatial import cKDTree  # here, since it is slow to import
 
     tree, found = cKDTree(centres), np.empty(len(points), dtype=np.int64)
@@ -94,8 +97,11 @@ def _nearest(centres: np.ndarray, points: np.ndarray, pulse: Callable[[], None])
 
 
 def spreads(values: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """Return the mean squared distance of values from the mean of their cluster, and that of these means from
-    the mean of all values: the two parts of the variance. Values labelled -1 are left out."""
+    """Return the two parts of the variance of values: within clusters, and between clusters.
+
+    They are the mean squared distance of values from the mean of their cluster, and of these means from the
+    overall mean. Values labelled -1 are left out. Both parts are 0 if no value is left.
+    """
     values, labels = values[labels >= 0], labels[labels >= 0]
     if values.size == 0:
         return 0.0, 0.0
@@ -106,8 +112,10 @@ def spreads(values: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 
 
 def within_error(values: np.ndarray, error: float, cluster: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Return ``cluster(factor)`` for the largest factor among n, n/2, n/4, ... at which at most the share
-    ``error`` of the variance of the values is left inside clusters."""
+    """Return ``cluster(factor)`` for the largest factor n, n/2, n/4, ... that meets an error bound.
+
+    At most the fraction ``error`` of the variance of the values may be inside clusters.
+    """
     factor = max(values.size, 1)
     while True:
         labels = cluster(factor)
@@ -120,9 +128,9 @@ def within_error(values: np.ndarray, error: float, cluster: Callable[[int], np.n
 def crossed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Return a mask of the values that changed their cluster.
 
-    Each cluster of ``after`` is matched with that of ``before`` which shares most values with it. A value has
-    changed if its own cluster ``before`` is another one. Labels need not agree between the two arrays. Values
-    with the label -1, which have no cluster, never count as changed.
+    Each cluster of ``after`` is matched with the cluster of ``before`` that shares most values with it. A
+    value has changed if it was in another cluster ``before``. So labels need not agree between the two
+    arrays. Values with the label -1, which have no cluster, never count as changed.
     """
     moved = np.zeros(after.size, dtype=bool)
     both = np.flatnonzero((before >= 0) & (after >= 0))
@@ -142,7 +150,7 @@ def crossed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """A clustering of weights, in which each cluster is one weight of γ.
+    """A clustering of weights; each cluster is one weight of γ.
 
     ``labels`` has the cluster of each weight, int32, and -1 for weights that are not clustered. ``count`` is
     the number of clusters. γ has the weights of the clusters first, then the others in order.
@@ -163,11 +171,11 @@ class Clusters:
         still: np.ndarray | None = None,
         pulse: Callable[[], None] = no_pulse,
     ) -> Self:
-        """Cluster the columns of W (n_features x n_outputs, row by row at the beginning of ``size`` weights)
-        each by itself; weights after W stay by themselves.
+        """Cluster each column of W separately; weights after W are not clustered.
 
-        ``cluster(weights)`` returns labels of weights given by their numbers. Features that are ``still``, a
-        boolean each, form a cluster of their own in each column.
+        W is (n_features, n_outputs), row by row at the beginning of ``size`` weights. ``cluster(weights)``
+        returns the labels of weights, given by their indices. Features in the mask ``still`` form a separate
+        cluster in each column.
         """
         labels, count = np.full(size, -1, dtype=np.int32), 0
         features = np.arange(n_features) if still is None else np.flatnonzero(~still)
@@ -207,7 +215,7 @@ class Clusters:
         return self.count + int(np.count_nonzero(self.labels < 0))
 
     def down(self, w: np.ndarray) -> np.ndarray:
-        """Return γ whose entries are the averages over the clusters: projectDown."""
+        """Return γ whose entries are the averages of ``w`` over the clusters: projectDown."""
         return self.accumulate(w) / self.members
 
     def up(self, gamma: np.ndarray) -> np.ndarray:
@@ -225,7 +233,7 @@ class Clusters:
         return sums
 
     def _parts(self) -> Iterator[slice]:
-        """Yield slices that cover all weights, with a pulse in between."""
+        """Yield slices that cover all weights, calling the pulse between them."""
         for lo in range(0, self.labels.size, WEIGHTS_PER_CALL):
             if lo:
                 self.pulse()
@@ -234,7 +242,7 @@ class Clusters:
 
 @kernel
 def added_up(cmap, g, sums):
-    """Add g_j to the sum of its cluster."""
+    """Add each g_j to the sum of its cluster."""
     for j in range(cmap.size):
         sums[cmap[j]] += g[j]
 

@@ -14,7 +14,7 @@ EPS = float(np.finfo(float).eps)
 #: Relative distance below which two cuts count as equal, and below which they are compared entry by entry: Q
 #: resolves distances only down to some roundings of the squares.
 SAME_CUT, NEAR_CUT = 1e-14, 1e-12
-#: Share of |D| of a distance between the model and its bound that is no more than rounding.
+#: Distance between the model and its bound, relative to |D|, that is rounding.
 GAP_ROUNDING = 1e-14
 #: Values of the multiplier of a level tried, at most, and how far below the level the model may end: a share
 #: of the way to its minimum.
@@ -24,8 +24,11 @@ REFINEMENTS, HEAVIER = 10, 10.0
 
 
 class Minimum(NamedTuple):
-    """Minimum of a model: the weights, a proved lower bound of its value and so of f*, and the excess of the
-    model at these weights over that bound."""
+    """Minimum of a model of f: the weights, a proved lower bound on its value, and the excess over that
+    bound.
+
+    The bound is also one on f*. The excess is that of the model at these weights.
+    """
 
     w: np.ndarray
     bound: float
@@ -43,26 +46,27 @@ class SimplexPoint(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Return the difference of the model at w and D(α)."""
+        """Return the model at w minus D(α)."""
         return float(self.values.max() - self.values @ self.alpha)
 
 
 class Cuts:
-    """Cuts a_iᵀw + b_i <= L(w), and the model ½λ wᵀB⁻¹w + max_i(a_iᵀw + b_i): for B = I, which is left out
-    below, it is below f(w) = ½λ‖w‖² + L(w) (Teo et al. 2010).
+    """Cuts a_iᵀw + b_i <= L(w), and the model ½λ wᵀB⁻¹w + max_i(a_iᵀw + b_i).
+
+    For B = I, which is omitted below, the model is a lower bound on f(w) = ½λ‖w‖² + L(w) (Teo et al. 2010).
 
     Its minimum is found from the dual: maximize D(α) = bᵀα - ½λ‖w‖² over the simplex, w = -Aα/λ, in steps δ
     from the last α. A step maximizes vᵀδ - ½δᵀ(Q/λ + μI)δ, where v_i = a_iᵀw + b_i and Q = AᵀA; then D, w and
-    v are computed afresh from A. With B, Q is AᵀBA and w is -BAα/λ. Entries of Q/λ are 1e12 and more for
-    features of size 1000. Their rounding so spoils only a small δ, not the sum of all steps: no program in Q
-    alone resolves differences of order 1. The proximal term μ, some units of that rounding, makes each step a
-    strictly convex program, and changes nothing where steps end.
+    v are recomputed from A. With B, Q is AᵀBA and w is -BAα/λ. Entries of Q/λ are 1e12 and more for features
+    of size 1000, so that a program in Q alone cannot resolve differences of order 1. Here their rounding
+    affects only a small δ, not the sum of all steps. The proximal term μ, some units of that rounding, makes
+    each step a strictly convex program, and does not change the limit.
 
-    Each α of the simplex gives a lower bound of f*, so that the bound holds even where the model was not
-    minimized exactly; max v - vᵀα is how far it can be from that.
+    Each α of the simplex gives a lower bound on f*, even if the model is not minimized exactly. It is at most
+    max v - vᵀα below the minimum of the model.
 
     Beyond ``most`` cuts, those without weight for the last ``patience`` minima are dropped. Aα and bᵀα of the
-    last α are kept as a cut, so that the bound never falls. A vector in ``A`` is never changed.
+    last α are kept as a cut, so that the bound never decreases. A vector in ``A`` is never changed.
     """
 
     def __init__(
@@ -78,24 +82,24 @@ class Cuts:
         self.B = Identity() if B is None else B
         self.A: list[np.ndarray] = []
         self.b, self.Q = np.zeros(0), np.zeros((0, 0))
-        #: α of the last minimum, and for how many minima each has been 0
+        #: α of the last minimum, and the number of minima for which each entry has been 0
         self.alpha, self.idle = np.zeros(0), np.zeros(0, dtype=np.int64)
         #: Aα, w = -BAα/λ, the value of each cut there, and D(α), for B = I a lower bound of f*
         self.combination, self.w = np.zeros(0), np.zeros(0)
         self.values, self.bound = np.zeros(0), -np.inf
-        #: The number of each cut, counted as they were made, and whether it combines others.
+        #: The index of each cut in order of creation, and whether it combines others.
         self.numbers, self.combined = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-        #: How many were made, and how many were left out because they were there already.
+        #: The number of cuts added, and of those left out as duplicates.
         self.made, self.refused = 0, 0
         self._multiplier = 1.0
-        #: Linear systems solved for all minima so far, one for each change of the cuts with weight.
+        #: Number of linear systems solved so far, one for each change of the cuts with weight.
         self.qp_iterations = 0
 
     def __len__(self) -> int:
         return len(self.A)
 
     def add(self, a: np.ndarray, b: float) -> bool:
-        """Add a cut; return False, and leave it out, if it exists already."""
+        """Add a cut; return False, without adding it, if it exists already."""
         products = self._products(self.B.inverse_product(a), [*self.A, a])
         if self._has(a, b, products):
             self.refused += 1
@@ -153,9 +157,9 @@ class Cuts:
         The level must be above the minimum of the model. The model at the point returned is at the level, or
         below it by at most a tenth of the way to the bound. Return None if rounding hides the point.
 
-        With a multiplier s of the level and weights β of the cuts it is (w - sAβ)/(1 + λs). Here β maximizes
-        bᵀβ + wᵀAβ/(1 + λs) - ½s‖Aβ‖²/(1 + λs) over the simplex. The model falls with s, which is found by a
-        search.
+        With a multiplier s of the level and weights β of the cuts, the point is (w - sAβ)/(1 + λs). Here β
+        maximizes bᵀβ + wᵀAβ/(1 + λs) - ½s‖Aβ‖²/(1 + λs) over the simplex. The model falls with s, which is
+        found by a search.
         """
         q, norm, beta = self._products(w, self.A), float(w @ w), self.alpha
         prox = 2.0 * EPS * self.Q.diagonal().max() or 1.0
@@ -183,7 +187,7 @@ class Cuts:
 
     @property
     def gap(self) -> float:
-        """Return the difference of the model at w and the bound."""
+        """Return the model at w minus the bound."""
         return SimplexPoint(self.alpha, self.combination, self.w, self.values, self.bound).gap
 
     def _has(self, a: np.ndarray, b: float, products: np.ndarray) -> bool:
@@ -216,7 +220,7 @@ class Cuts:
         self.alpha, self.combination, self.w, self.values, self.bound = point
 
     def _drop(self) -> None:
-        """Drop cuts without weight for long, and add the combination by the last α as a cut."""
+        """Drop cuts that have long had no weight, and add the combination of cuts by the last α as a cut."""
         kept = self.idle <= self.patience
         if kept.all():
             return
@@ -231,11 +235,11 @@ class Cuts:
 
 
 def simplex_step(H: np.ndarray, values: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray | None, int]:
-    """Maximize vᵀδ - ½δᵀHδ over all δ that keep α + δ in the simplex; return α + δ and the iterations.
+    """Maximize vᵀδ - ½δᵀHδ over all δ that keep α + δ in the simplex.
 
-    H is positive definite; the method is an active set (Nocedal and Wright 2006, Algorithm 16.3), with a
-    linear system in each iteration. Their number is returned. α + δ is None if rounding makes H indefinite or
-    v is too large for it.
+    Return α + δ and the number of iterations. α + δ is None if rounding makes H indefinite, or if v is too
+    large for it. H is positive definite; this is an active-set method (Nocedal and Wright 2006, Algorithm
+    16.3), with a linear system in each iteration.
 
     ``free`` has the entries that may move. If the maximum over these is outside the simplex, the first entry
     to become 0 leaves the set. At the maximum the entry with the largest gradient enters it.

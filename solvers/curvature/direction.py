@@ -12,21 +12,21 @@ import numpy as np
 from .cuts import Cuts
 from .inverse import Inverse
 
-#: A duality gap below this share of the dual value is rounding: no further step can close it.
+#: A duality gap below this fraction of the dual value is rounding: no further step can close it.
 CLOSED_GAP = 1e-14
-#: A combination whose squared norm is below this share of that of a subgradient in it is rounding of 0.
+#: A combination is 0 up to rounding if its squared norm, relative to a subgradient's, is below this.
 VANISHED = float(np.finfo(float).eps) ** 2
-#: Numbers in the subgradients that are kept for observers, at most.
+#: Maximal number of entries in the subgradients stored for observers.
 OBSERVED_ENTRIES = 100_000
-#: Subgradients that the QP holds, at most; more are combined into one.
+#: Maximal number of subgradients in the QP; more are combined into one.
 MOST_SUBGRADIENTS = 200
-#: Steps of which the shares of all subgradients met are kept for observers.
+#: Number of steps whose coefficients are stored for observers.
 OBSERVED_STEPS = 60
 
 
 class DirectionStep(NamedTuple):
-    """A step i of direction finding: M(p⁽ⁱ⁾), D(α⁽ⁱ⁾), ε⁽ⁱ⁾ of eq. (77), the largest gᵀp⁽ⁱ⁾ and ‖g‖² of the
-    subgradient g that attains it."""
+    """Step i of direction finding: M(p⁽ⁱ⁾), D(α⁽ⁱ⁾), ε⁽ⁱ⁾ of eq. (77), sup gᵀp⁽ⁱ⁾, and ‖g‖² of the g that
+    attains it."""
 
     model: float
     dual: float
@@ -37,17 +37,17 @@ class DirectionStep(NamedTuple):
 
 @dataclass
 class Direction:
-    """p = -B ḡ, where ḡ is a convex combination of the subgradients met.
+    """A direction p = -B ḡ, where ḡ is a convex combination of the subgradients computed.
 
-    ``sup`` is the largest gᵀp over all subgradients g, negative where p goes down (nan: not asked for),
-    ``model`` the value M(p) = ½pᵀB⁻¹p + sup of eq. (10), and ``gap`` a bound of M(p) - min M. ``least`` is
-    the smallest ‖ḡ‖² over all combinations computed. ``steps`` counts those of direction finding, a steepest
-    subgradient each (-1: there was none), and ``qp_iterations`` the linear systems solved for the QPs (19)
-    (-1: these were not solved). ``met`` lists the subgradients in the order met, and
-    ``weights`` their shares in ḡ; both are empty if they would take much memory.
+    ``sup`` is the largest gᵀp over all subgradients g, negative if p descends (nan: not computed). ``model``
+    is M(p) = ½pᵀB⁻¹p + sup of eq. (10), and ``gap`` a bound on M(p) - min M. ``least`` is the smallest ‖ḡ‖²
+    over all combinations computed. ``steps`` counts steps of direction finding, with one steepest subgradient
+    each (-1: it was not used). ``qp_iterations`` counts linear systems solved for the QPs (19) (-1: none were
+    solved). ``met`` has the subgradients in the order of computation, and ``weights`` their coefficients in
+    ḡ; both are empty if they would need much memory.
 
-    ``path`` has the steps of the last attempt, to the tolerance ``epsilon``, ``shares`` those of the
-    subgradients after each of its first :data:`OBSERVED_STEPS` steps.
+    ``path`` has the steps of the last attempt, with the tolerance ``epsilon``. ``shares`` has the
+    coefficients after each of its first :data:`OBSERVED_STEPS` steps.
     """
 
     p: np.ndarray
@@ -71,19 +71,19 @@ class Direction:
 
 
 def quasi_newton(g: np.ndarray, B: Inverse) -> Direction:
-    """Return p = -B g of eq. (2), for one subgradient, which may not descend at a kink."""
+    """Return p = -B g of eq. (2), for one subgradient; at a kink it may not descend."""
     p = B.inverse_product(g)
     np.negative(p, out=p)  # in place: g may have many millions of entries
     return Direction(p, g, least=float(g @ g), met=[g], weights=np.ones(1))
 
 
 class TwoAtATime:
-    """Lines 3 and 7 to 9 of Algorithm 2: a new subgradient g is combined with ḡ, the combination so far."""
+    """Lines 3 and 7 to 9 of Algorithm 2: combine each new subgradient g with ḡ, the combination so far."""
 
     qp_iterations = -1
 
     def __init__(self, g: np.ndarray, B: Inverse, most: int, pulse: Callable[[], None]) -> None:
-        """Keep the shares of at most ``most`` subgradients."""
+        """Start from the subgradient ``g``; store the coefficients of at most ``most`` subgradients."""
         self.B, self.most = B, most
         self.combination, self.p, self.weights = g, -B.inverse_product(g), np.ones(1)  # 3
 
@@ -104,10 +104,10 @@ class TwoAtATime:
 
 
 class AllAtOnce:
-    """The QP (19) solved exactly: p minimizes M⁽ⁱ⁾ of eq. (17), over all subgradients met so far.
+    """The QP (19) solved exactly: p minimizes the model M⁽ⁱ⁾ of eq. (17), over all subgradients so far.
 
-    That is the model of a bundle method whose cuts go through 0, with B⁻¹ for its ridge. It keeps the
-    subgradients, at most :data:`MOST_SUBGRADIENTS`, and their combination so far.
+    This is the model of a bundle method whose cuts go through 0, with B⁻¹ for its ridge. At most
+    :data:`MOST_SUBGRADIENTS` subgradients are stored, and their combination so far.
     """
 
     def __init__(self, g: np.ndarray, B: Inverse, most: int, pulse: Callable[[], None]) -> None:
@@ -115,7 +115,10 @@ class AllAtOnce:
         self.combination, self.p, self.weights, self.qp_iterations = g, -B.inverse_product(g), np.ones(1), 0
 
     def add(self, g: np.ndarray) -> bool:
-        """Minimize the model with g added; return False if it has g already: then p is the minimum of M."""
+        """Minimize the model with g added; return False if g is not new.
+
+        In that case p is the minimum of M.
+        """
         if self.cuts is None:  # most points have a single subgradient, and need no QP
             self.cuts = self._empty()
             self.cuts.add(self.combination, 0.0)
@@ -127,7 +130,7 @@ class AllAtOnce:
         return True
 
 
-#: Ways to combine the subgradients met, by name.
+#: Ways to combine the subgradients, by name.
 COMBINING = {"algorithm-2": TwoAtATime, "qp": AllAtOnce}
 
 
@@ -141,12 +144,12 @@ def descent_direction(
     combining: str = "algorithm-2",
     pulse: Callable[[], None] = lambda: None,
 ) -> Direction:
-    """Lower M(p) = ½pᵀB⁻¹p + sup_g gᵀp until it is within ``epsilon`` of its minimum and p descends.
+    """Decrease M(p) = ½pᵀB⁻¹p + sup_g gᵀp until it is within ``epsilon`` of its minimum and p descends.
 
-    ``g`` is any subgradient, ``sup(p)`` returns the one with the largest gᵀp, and that product. At most
-    ``kmax`` steps are taken; then, and where 0 is a subgradient up to rounding, the direction may not
-    descend. The letters and numbers of lines are those of Algorithm 2, where g̅ is ``g_bar``; its lines 7 to 9
-    are those of ``combining``, a key of :data:`COMBINING`.
+    ``g`` is any subgradient, ``sup(p)`` returns the one with the largest gᵀp, and that product. The direction
+    may not descend after ``kmax`` steps, or if 0 is a subgradient up to rounding. The letters and numbers of
+    lines are those of Algorithm 2, where g̅ is ``g_bar``; its lines 7 to 9 are those of ``combining``, a key
+    of :data:`COMBINING`.
     """
     most = max(OBSERVED_ENTRIES // g.size, 1)
     held, met = COMBINING[combining](g, B, most, pulse), [g]

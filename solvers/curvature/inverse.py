@@ -1,6 +1,6 @@
-"""Estimates B of the inverse Hessian that are matrices: the identity, and BFGS with all its entries.
+"""Estimates B of the inverse Hessian as matrices: the identity, and BFGS with a dense matrix.
 
-:class:`.memory.PairMemory` is the third, of limited memory; all three have the same methods.
+:class:`.memory.PairMemory` is a third estimate, of limited memory; all three have the same methods.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ ENTRIES_PER_PULSE = 4_000_000
 
 
 class Inverse(Protocol):
-    """B ≻ 0, updated so that B y = s for the newest pair."""
+    """A positive definite estimate B, updated so that B y = s for the newest pair."""
 
     def __len__(self) -> int:
-        """Return the number of pairs in B; with none it is the identity."""
+        """Return the number of pairs in B; without pairs B is the identity."""
         ...
 
     def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
@@ -37,7 +37,7 @@ class Inverse(Protocol):
 
 
 class Identity:
-    """B = I; pairs are ignored."""
+    """B = I, which ignores pairs."""
 
     def __len__(self) -> int:
         return 0
@@ -55,10 +55,10 @@ class Identity:
 
 
 class DenseInverse:
-    """B of size d x d, from B = I by eq. (6) of Yu et al. 2010.
+    """B as a dense d x d matrix, updated from B = I by eq. (6) of Yu et al. 2010.
 
-    ``scaled``: multiply I by sᵀy/yᵀy of the first pair before it enters (Nocedal and Wright, eq. (6.20)).
-    ``h``, ``H``: bounds of its spectrum, see :func:`.memory.admitted`.
+    With ``scaled``, I is multiplied by sᵀy/yᵀy of the first pair before this enters (Nocedal and Wright, eq.
+    (6.20)). ``h`` and ``H`` bound the spectrum of B, see :func:`.memory.admitted`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class DenseInverse:
         self.clear()
 
     def clear(self) -> None:
-        """Reset B to the identity, which needs no matrix."""
+        """Reset B to the identity, for which no matrix is stored."""
         self.matrix: np.ndarray | None = None
         self._pairs = 0
 
@@ -87,8 +87,10 @@ class DenseInverse:
         return [slice(lo, lo + rows) for lo in range(0, self.size, rows)]
 
     def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
-        """Update B = (I - ρ s yᵀ) B (I - ρ y sᵀ) + ρ s sᵀ, ρ = 1/sᵀy, and return sᵀy; return None and leave
-        B unchanged if sᵀy is too small."""
+        """Update B = (I - ρ s yᵀ) B (I - ρ y sᵀ) + ρ s sᵀ, ρ = 1/sᵀy, and return sᵀy.
+
+        Return None and leave B unchanged if sᵀy is too small.
+        """
         s, curvature = admitted(s, y, self.h, self.H)
         if curvature is None:
             return None

@@ -1,6 +1,6 @@
 """Limited-memory BFGS pairs, in compact form (on a working set) and in two-loop form.
 
-Letters here as in Nocedal and Wright, Numerical Optimization, 2nd ed., sections 7.2: s = w⁺ - w, y = g⁺ - g.
+Letters are those of Nocedal and Wright, Numerical Optimization, 2nd ed., section 7.2: s = w⁺ - w, y = g⁺ - g.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from ..compute.team import no_pulse
 CURVATURE = 1e-10
 #: Pairs, and numbers in all of them, up to which their inner products are computed for an observer.
 GRAM_PAIRS, GRAM_LIMIT = 100, 1_000_000
-#: Length of vectors up to which products with all pairs take no time worth a pulse.
+#: Length of vectors up to which products with all pairs need no pulse.
 SHORT_VECTOR = 100_000
 #: Entries of a vector that are changed at once.
 ENTRIES_AT_ONCE = 200_000
-#: Share of the largest eigenvalue of the pairs' correlations below which a direction is rounding.
+#: Eigenvalue of the pairs' correlations, relative to the largest one, below which a direction is rounding.
 SPAN_TOL = 1e-12
 
 
 @dataclass
 class Compact:
-    """B = γI - Q Q̂ on the rows held (Zhong et al. 2014, section 2.1): Q and Q̂ᵀ row by row, the diagonal."""
+    """B = γI - Q Q̂ on the current rows (Zhong et al. 2014, section 2.1): Q, Q̂ᵀ (both row by row), and diag
+    B."""
 
     gamma: float
     Q: np.ndarray  # (|A|, 2k)
@@ -36,15 +37,15 @@ class Compact:
 
     @property
     def rank(self) -> int:
-        """Return 2k for k pairs."""
+        """Return the number of columns of Q: 2k for k pairs."""
         return self.Q.shape[1]
 
 
 class PairMemory:
     """The last ``size`` pairs (None: all of them) on the rows of a working set.
 
-    Inner products are kept as they were when a pair came in. After ``carry``, B is then the principal
-    submatrix of the BFGS matrix of the full pairs, hence positive definite; recomputing the products on fewer
+    Inner products are stored as computed when a pair came in. So after ``carry``, B is the principal
+    submatrix of the BFGS matrix of the full pairs, hence positive definite. Recomputing the products on fewer
     rows would give another matrix and could lose sᵀy > 0.
     """
 
@@ -59,8 +60,8 @@ class PairMemory:
     ) -> None:
         """Start without pairs.
 
-        ``pulse`` is called between the products with one pair and with the next. ``scaled`` is for B₀ of
-        :meth:`inverse_product`, ``h`` and ``H`` are those of :func:`admitted`.
+        ``pulse`` is called between the products with two pairs. ``scaled`` is whether :meth:`inverse_product`
+        scales B₀; ``h`` and ``H`` are arguments of :func:`admitted`.
         """
         self.size, self.pulse, self.scaled, self.h, self.H = size, pulse, scaled, h, H
         self.clear()
@@ -104,15 +105,17 @@ class PairMemory:
         """Move the pairs to another set of rows.
 
         ``kept`` is a mask of the old rows, and ``known`` a mask of the new rows with as many entries set. The
-        kept old rows become the known new rows, in order. All other new rows are zero. The inner products
-        are not changed.
+        kept old rows become the known new rows, in order. All other new rows are zero. The inner products do
+        not change.
         """
         self.S = [spread(s[kept], known) for s in self.S]
         self.Y = [spread(y[kept], known) for y in self.Y]
 
     def rescale(self, factors: np.ndarray) -> None:
-        """Change the unit of each row: multiply s by its factor, and divide y by it. The parts of the inner
-        products from rows that are not held keep their unit."""
+        """Change the unit of each row: multiply s by its factor, and divide y by it.
+
+        The parts of the inner products from rows that have been dropped keep their unit.
+        """
         pulse, more, less = self._pulse_for(factors), factors**2 - 1.0, 1.0 - factors**-2
         for i, s in enumerate(self.S):
             grown = more * s
@@ -126,7 +129,7 @@ class PairMemory:
 
     def scaling(self, form: str) -> float:
         """Return γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.), ``yy/sy`` (Nocedal and Wright),
-        or their geometric mean ‖y‖/‖s‖, ``y/s``. It is 1 if B₀ is not scaled."""
+        or their geometric mean ‖y‖/‖s‖, ``y/s``. Return 1 if B₀ is not scaled."""
         if not self.scaled:
             return 1.0
         if form == "y/s":
@@ -136,7 +139,7 @@ class PairMemory:
         return float(self.YY[-1] / self.SY[-1, -1])
 
     def compact(self, gamma: float) -> Compact:
-        """Return B on the rows held; drop pairs, the oldest first, while B is numerically singular."""
+        """Return B on the current rows; drop pairs, the oldest first, while B is numerically singular."""
         while len(self):
             Q = np.stack([gamma * s for s in self.S] + self.Y, axis=1)
             M = middle(self.SS, self.SY, gamma)
@@ -155,7 +158,7 @@ class PairMemory:
     def inverse_product(self, v: np.ndarray) -> np.ndarray:
         """Return H v by the two-loop recursion (Nocedal and Wright, Algorithm 7.4).
 
-        H₀ = I, times sᵀy/yᵀy of the newest pair if H₀ is scaled.
+        H₀ is I, multiplied by sᵀy/yᵀy of the newest pair if it is scaled.
         """
         q = v.copy()
         if not self.S:
@@ -175,7 +178,7 @@ class PairMemory:
         return q
 
     def _pulse_for(self, v: np.ndarray) -> Callable[[], None]:
-        """Return the function to call between products with vectors of the length of ``v``."""
+        """Return the function to call between products with ``v``: one without effect if ``v`` is short."""
         return self.pulse if v.size > SHORT_VECTOR else no_pulse
 
     def matrices(self) -> dict[str, np.ndarray]:
@@ -183,7 +186,8 @@ class PairMemory:
         return {"SS": self.SS, "SY": self.SY, "YY": self.YY}
 
     def gram(self) -> np.ndarray | None:
-        """Return [S Y]ᵀ[S Y] on the rows held, (2k, 2k); return None if it takes long (``GRAM_LIMIT``)."""
+        """Return [S Y]ᵀ[S Y] on the current rows, (2k, 2k); return None if it is too expensive
+        (``GRAM_LIMIT``)."""
         pairs = [*self.S, *self.Y]
         if len(self) > GRAM_PAIRS or sum(v.size for v in pairs) > GRAM_LIMIT:
             return None
@@ -192,10 +196,10 @@ class PairMemory:
 
 
 def pairs_of(memory: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (s, y) of what an iterate shows as its memory, oldest first.
+    """Return the pairs (s, y), oldest first, from the live reference "memory" of an iterate.
 
-    It is a sequence of pairs, or has lists ``S`` and ``Y`` as :class:`PairMemory`; of anything else there are
-    none. Raises ValueError for a sequence of anything else.
+    ``memory`` is a sequence of pairs, or an object with lists ``S`` and ``Y`` as :class:`PairMemory`. Return
+    an empty list for any other object. Raises ValueError if the items of a sequence are not pairs.
     """
     if not isinstance(memory, Sequence):
         return list(zip(memory.S, memory.Y, strict=True)) if hasattr(memory, "S") else []
@@ -211,8 +215,10 @@ def pairs_of(memory: Any) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def as_memory(memory: Any) -> Any:
-    """Return a sequence of pairs as :class:`PairMemory`, without those whose sᵀy is too small; return
-    anything else as it is."""
+    """Return a sequence of pairs as a :class:`PairMemory`, without the pairs whose sᵀy is too small.
+
+    Return any other object as it is.
+    """
     if not isinstance(memory, Sequence):
         return memory
     made = PairMemory(None)
@@ -224,11 +230,11 @@ def as_memory(memory: Any) -> Any:
 def admitted(
     s: np.ndarray, y: np.ndarray, h: float | None = None, H: float = 0.0
 ) -> tuple[np.ndarray, float | None]:
-    """Return the s of a pair as it enters B, and sᵀy; return None if sᵀy is too small to use the pair.
+    """Return the s with which a pair enters B, and sᵀy, or None if sᵀy is too small to use the pair.
 
-    Without ``h`` and ``H``, sᵀy has to be above rounding. Yu et al. 2010, eq. (29), bounds the spectrum of B
-    for losses with kinks: a pair with sᵀy/sᵀs below 1/H is rejected. A multiple of y is added to s such that
-    sᵀy/yᵀy is at least h (Algorithm 1, line 14).
+    Without ``h`` and ``H``, sᵀy only has to be above rounding. Yu et al. 2010, eq. (29), bounds the spectrum
+    of B for losses with kinks: a pair with sᵀy/sᵀs below 1/H is rejected. A multiple of y is added to s such
+    that sᵀy/yᵀy is at least h (Algorithm 1, line 14).
     """
     if H * (s @ y) < s @ s and H > 0.0:
         return s, None
@@ -257,7 +263,7 @@ def spread(v: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _grown(products: np.ndarray) -> np.ndarray:
-    """Add a row and a column of zeros."""
+    """Return the matrix with a row and a column of zeros appended."""
     k = len(products)
     out = np.zeros((k + 1, k + 1))
     out[:k, :k] = products
@@ -265,17 +271,19 @@ def _grown(products: np.ndarray) -> np.ndarray:
 
 
 def middle(SS: np.ndarray, SY: np.ndarray, gamma: float) -> np.ndarray:
-    """Return [γSᵀS, L; Lᵀ, -D], (2k, 2k), the inverse of R: L is the part of SᵀY below the diagonal, D its
-    diagonal."""
+    """Return [γSᵀS, L; Lᵀ, -D], (2k, 2k), the inverse of R.
+
+    L is the part of SᵀY below the diagonal, D its diagonal.
+    """
     L = np.tril(SY, -1)
     return np.block([[gamma * SS, L], [L.T, -np.diag(np.diag(SY))]])
 
 
 def spectrum(SS: np.ndarray, SY: np.ndarray, gram: np.ndarray, gamma: float) -> np.ndarray:
-    """Compute the eigenvalues of B = γI - Q R Qᵀ on the span of the k pairs, ascending; elsewhere B is γI.
+    """Return the eigenvalues of B = γI - Q R Qᵀ on the span of the k pairs, ascending; elsewhere B is γI.
 
-    With U = [S Y], Q = U C for C = diag(γI, I), and B U = U(γI - C R C UᵀU): ``gram`` = UᵀU is on the rows
-    that B is on. Directions in which the pairs repeat each other up to rounding are left out.
+    With U = [S Y], Q = U C for C = diag(γI, I), and B U = U(γI - C R C UᵀU). ``gram`` is UᵀU on the rows of
+    B. Directions in which the pairs are linearly dependent up to rounding are left out.
     """
     k = len(SS)
     C = np.concatenate([np.full(k, gamma), np.ones(k)])

@@ -1,1 +1,1 @@
-"""Findings: why a run is slow, by rules over its record and a few products."""
+"""Findings about slow runs, by rules that read the record and compute a few products."""

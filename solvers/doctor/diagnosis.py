@@ -1,4 +1,4 @@
-"""The diagnosis of a run: all rules, and their findings in order."""
+"""The diagnosis of a run: all rules, and their findings in order of cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .work_rules import (
     time_in_setup,
 )
 
-#: Shares of the cost below which a finding is not worth a sentence.
+#: Fraction of the cost below which a finding is not reported.
 LEAST_SHARE = 0.15
 DIAGNOSTIC_RULES: tuple[Callable[[Evidence], Finding | None], ...] = (
     columns_of_unlike_scale,
@@ -63,19 +63,19 @@ def why_slow(trace: Trace, problem: Problem | None = None) -> list[Finding]:
     Parameters
     ----------
     trace : Trace
-        The run, which may still work.
+        The run, which need not have ended.
     problem : Problem, optional
-        Its problem; by default the one that the trace knows, while it is in memory.
+        Its problem; by default ``trace.problem``, if it is still in memory.
 
     Returns
     -------
     list of Finding
-        Empty if no rule finds a reason.
+        The findings; empty if no rule finds a reason.
 
     Raises
     ------
     ValueError
-        If the problem is not known, or the run has no iterate yet.
+        If the problem is unknown, or if the run has no iterate yet.
 
     Examples
     --------

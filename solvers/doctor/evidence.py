@@ -1,4 +1,4 @@
-"""The evidence on a run: its record, and costs and curvature measured by a few products."""
+"""The evidence about a run: its record, and costs and curvature measured with a few products."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from ..traces.run_info import RunInfo
 from ..traces.trace import Trace
 from .finding import Remedy
 
-#: How often a cost is measured: the least counts.
+#: Number of measurements of a cost, of which the least is used.
 MEASUREMENTS = 3
 
 
 class Evidence:
-    """What rules read: the record of a run and its problem.
+    """The data for rules: the record of a run, its problem, and measurements.
 
     Attributes
     ----------
     rows : mapping
         The columns of the record.
     solver : Solver or None
-        The solver with the hyper-parameters that it had; None if it is not known here.
+        The solver with its hyper-parameters; None if it does not exist here.
     iterations : int
-        The number of the last iterate.
+        The index of the last iterate.
     seconds, setup : float
         CPU seconds of the solver, and of the set-up.
     w : array or None
-        The last weights; None while the run works.
+        The last weights; None while the run continues.
     """
 
     def __init__(self, trace: Trace, problem: Problem) -> None:
@@ -61,43 +61,44 @@ class Evidence:
         return self.trace.info.solver
 
     def known(self, name: str) -> np.ndarray:
-        """Return the known values of a field of numbers, after the start."""
+        """Return the known values of a numeric field, without that of iterate 0."""
         column = self.rows[name][self.rows["iteration"] > 0]
         return column[column >= 0] if column.dtype.kind == "i" else column[np.isfinite(column)]
 
     def total(self, name: str) -> float:
-        """Return the sum of a field, also over iterates that the trace left out."""
+        """Return the sum of a field over all iterates, estimated from the rows of the trace."""
         values = self.known(name)
         return float(values.mean()) * self.iterations if values.size else 0.0
 
     def last(self, name: str) -> float:
-        """Return the last known value of a field, nan if there is none."""
+        """Return the last known value of a field; nan if there is none."""
         values = self.known(name)
         return float(values[-1]) if values.size else np.nan
 
     def param(self, name: str) -> Any:
-        """Return a hyper-parameter of the solver, None if it has none of this name."""
+        """Return a hyper-parameter of the solver; return None if it does not exist."""
         return getattr(self.solver, name, None)
 
     def usual(self, name: str) -> Any:
-        """Return the default of a hyper-parameter."""
+        """Return the default value of a hyper-parameter."""
         return next(p.default for p in parameters(type(self.known_solver)) if p.name == name)
 
     @property
     def known_solver(self) -> Solver:
-        """Return the solver; a rule that has read one of its hyper-parameters knows that there is one."""
+        """Return the solver, which must be known."""
         assert self.solver is not None
         return self.solver
 
     # changes
 
     def changing(self, **params: Any) -> Remedy:
-        """Return the same run with other hyper-parameters."""
+        """Return the remedy of a run with other hyper-parameters."""
         says = ", ".join(f"{name}={_text(value)}" for name, value in params.items())
         return Remedy(says, replace(self.known_solver, **params))
 
     def first_solver(self, *ids: str) -> Remedy | None:
-        """Return the run with the first of these solvers that takes the problem; None if none does."""
+        """Return the remedy of a run with the first of these solvers that accepts the problem; None if none
+        does."""
         for id in ids:
             if id != self.id and why_not_solver_on(id, self.problem) is None:
                 solver = make_solver(id)
@@ -109,12 +110,12 @@ class Evidence:
 
     @lazy
     def own(self) -> Problem:
-        """Return a copy of the problem whose products nobody counts."""
+        """Return a copy of the problem whose products are not counted."""
         return self.problem.with_pulse(self.problem.pulse)
 
     @lazy
     def point(self) -> Point:
-        """Return the last point; the start while the run works."""
+        """Return the point at the last weights; at the start while the run continues."""
         return self.own.at(None if self.w is None else self.w.copy())
 
     @lazy
@@ -125,7 +126,8 @@ class Evidence:
 
     @lazy
     def trial_seconds(self) -> float:
-        """Return the CPU seconds of a trial along a line, with its slope unless the search is Armijo's."""
+        """Return the CPU seconds of one trial along a line, including its slope unless the search is
+        Armijo's."""
         line = self.own.line(self._fresh(), np.ones(self.own.size))
         # another step each time: what is known at one is not computed again
         steps = iter(1e-3 * (1.0 + np.arange(MEASUREMENTS + 1)))
@@ -135,7 +137,7 @@ class Evidence:
 
     @lazy
     def step_seconds(self) -> float:
-        """Return the CPU seconds of an objective with its gradient."""
+        """Return the CPU seconds of computing f and its gradient."""
 
         def step() -> None:
             self._fresh().gradient()
@@ -143,7 +145,10 @@ class Evidence:
         return _cost(step)
 
     def _fresh(self) -> Point:
-        """Return a point of which nothing is known yet; that at w = 0 may know its gradient."""
+        """Return a point at which nothing has been computed yet.
+
+        Before the run ends it is next to w = 0, since the gradient at w = 0 may be cached.
+        """
         return self.own.at(np.full(self.own.size, 1e-9) if self.w is None else self.w.copy())
 
 
@@ -157,7 +162,7 @@ def _cost(work: Callable[[], object]) -> float:
 
 
 def solver_of(info: RunInfo) -> Solver | None:
-    """Return the solver of a run with its hyper-parameters; None if there is no such solver here."""
+    """Return the solver of a run with its hyper-parameters; return None if it does not exist here."""
     if info.solver not in SOLVERS:
         return None
     declared = {p.name for p in parameters(SOLVERS[info.solver])}

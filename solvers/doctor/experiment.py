@@ -17,11 +17,11 @@ from .finding import Finding
 
 #: Accuracy, relative to what the first run gained, to which the second must reach the same objective.
 SAME_OBJECTIVE = 1e-6
-#: Share of the cost that the second run may have at most, to confirm a finding.
+#: Largest relative cost of a second run that confirms a finding.
 CONFIRMING_SHARE = 0.9
 #: CPU seconds that a second run may take in any case.
 LEAST_TRY = 0.05
-#: Loss of a metric of the model, as accuracy or R², up to which another λ is as good.
+#: Decrease of a metric, such as accuracy or R², up to which another λ is as good.
 AS_GOOD = 0.02
 
 
@@ -40,7 +40,7 @@ class Outcome:
     Attributes
     ----------
     confirmed : bool
-        Whether the second run cost less, by a tenth at least.
+        Whether the second run cost at least a tenth less.
     text : str
         The result in a sentence.
     first, second : Spent
@@ -54,20 +54,20 @@ class Outcome:
 
     @property
     def factor(self) -> float:
-        """Return how many times fewer seconds the second run took."""
+        """Return the seconds of the first run divided by those of the second."""
         return self.first.seconds / max(self.second.seconds, 1e-9)
 
 
 @dataclass(frozen=True)
 class TrialLimits:
-    """What the second run of an experiment has to reach, fixed when it starts: the first may still work.
+    """The goal of the second run of an experiment, fixed at its start, as the first run may continue.
 
     Attributes
     ----------
     stopping : Stopping
-        The limits of the second run: it has all of the first one's time.
+        The limits of the second run, which may take the time of the first one.
     before : Spent
-        What the first run had spent there, with its set-up if that counts.
+        The cost of the first run up to the goal, including set-up if that counts.
     objective : float or None
         The objective to reach; None if the problem is another one.
     violation : float or None
@@ -81,10 +81,10 @@ class TrialLimits:
 
 
 def trial_of(finding: Finding, first: Trace, problem: Problem) -> TrialLimits:
-    """Return what the experiment of a finding has to reach.
+    """Return the goal of the experiment for a finding.
 
-    Raises ValueError if the finding has no experiment, or the first run has no violation to
-    compare another problem with.
+    Raises ValueError if the finding has no experiment, or if the problem is another one and the first run has
+    no violation to compare.
     """
     remedy = finding.remedy
     if remedy is None:
@@ -115,7 +115,7 @@ def trial_of(finding: Finding, first: Trace, problem: Problem) -> TrialLimits:
 
 
 def judge(finding: Finding, trial: TrialLimits, first: Trace, second: Trace) -> Outcome:
-    """Return what the second run says of a finding on the first."""
+    """Return the outcome of an experiment, from both runs."""
     remedy, before = finding.remedy, trial.before
     assert remedy is not None  # it has a trial
     row, where = -1, "to the same relative violation"
@@ -146,26 +146,27 @@ def judge(finding: Finding, trial: TrialLimits, first: Trace, second: Trace) -> 
 
 
 def prove(finding: Finding, first: Trace, problem: Problem) -> Outcome:
-    """Run the experiment of a finding, and return what it says.
+    """Test a finding with a second run, in which its remedy is applied, and compare the costs of both runs.
 
     Parameters
     ----------
     finding : Finding
-        A finding on the first run.
+        A finding about the first run, from :func:`solvers.why_slow`.
     first : Trace
-        The run.
+        The trace of the first run.
     problem : Problem
-        Its problem.
+        The problem of the first run.
 
     Returns
     -------
     Outcome
+        Whether the second run confirms the finding, and the costs of both runs.
 
     Raises
     ------
     ValueError
-        If the finding has no experiment, or one with other data: that needs their recipe, see
-        ``solverscope why``.
+        If the finding has no remedy to try, or the solver of the run does not exist here. Also if the remedy
+        changes the data, which must then be loaded again: use the command ``solverscope why``.
 
     Examples
     --------
@@ -189,13 +190,13 @@ def prove(finding: Finding, first: Trace, problem: Problem) -> Outcome:
 
 
 def _relative_violation(trace: Trace) -> float:
-    """Return the last violation relative to that at the start, inf if one is not known."""
+    """Return the last violation relative to that at the start; inf if one of them is unknown."""
     violation, start = trace.result.get("violation"), float(trace.violation[0])
     return np.inf if violation is None or not start > 0.0 else violation / start
 
 
 def _spent(trace: Trace, row: int, *, setup: bool) -> Spent:
-    """Return what a run had spent at a row, with its set-up if that counts."""
+    """Return the cost of a run up to a row, including set-up if that counts."""
     seconds = float(trace.cpu_seconds[row])
     if setup:
         seconds += float(trace.result.get("setup_seconds") or 0.0)
@@ -203,7 +204,7 @@ def _spent(trace: Trace, row: int, *, setup: bool) -> Spent:
 
 
 def _short(number: float) -> float:
-    """Return a number with three digits, which a command line shows."""
+    """Return a number rounded to three digits, for a command line."""
     return float(f"{number:.3g}")
 
 

@@ -1,4 +1,4 @@
-"""Findings, and the changes of a run that confirm or refute them."""
+"""Findings about a run, and the changes of settings that confirm or refute them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..methods.solver import Solver
 
-#: What to do about a solver of one's own for whose slowness there is no reason.
+#: Advice for a user's own solver if no rule explains why it is slow.
 IF_WRONG = "If it is yours, solverscope check FILE says whether it is right."
 
 
@@ -19,11 +19,11 @@ class Remedy:
     Attributes
     ----------
     says : str
-        The change in short words, as ``memory=20``.
+        A short description of the change, such as ``memory=20``.
     solver : Solver or None
-        The solver of the second run; None for the same.
+        The solver of the second run; None for the same solver.
     problem : mapping
-        Changed parts of the problem: ``options`` of the data, ``lam``, ``penalty_factors``.
+        Changes of the problem: ``options`` of the data, ``lam``, ``penalty_factors``.
     tol : float or None
         The tolerance of the second run; None for the objective that the run reached.
     setup : bool
@@ -44,15 +44,15 @@ class Finding:
     Attributes
     ----------
     id : str
-        The name of the reason.
+        The id of the reason.
     text : str
-        A sentence with the numbers that show it.
+        The reason in a sentence, with the numbers that show it.
     share : float
-        The estimated share of the run's cost that the reason explains, from 0 to 1.
+        The estimated fraction of the run's cost that is due to the reason, from 0 to 1.
     reference : str
-        Where the reason is explained.
+        A reference that explains the reason.
     remedy : Remedy or None
-        The change of settings that would remove it, None if none is known.
+        The change of settings that would remove the reason; None if none is known.
     """
 
     id: str

@@ -10,17 +10,17 @@ from ..runs.solve import solve
 from .evidence import Evidence
 from .finding import Finding, Remedy
 
-#: Ratio of the sizes of entries in two columns from which on their scales are unlike.
+#: Ratio of the sizes of entries in two columns from which on their scales differ too much.
 UNLIKE_SCALES = 50.0
 #: Correlation from which on two columns are nearly equal.
 NEARLY_EQUAL = 0.99
-#: Share of the columns that must be nearly equal to another.
+#: Fraction of the columns that must be nearly equal to another column.
 COMMON = 0.2
 #: Columns compared with each other, and entries of them read, at most.
 COMPARED_COLUMNS, COMPARED_ENTRIES = 200, 5_000_000
 #: Relative accuracy of f below which a gap is rounding.
 ROUNDING_OF_F = 1e-13
-#: Share of the loss at the start below which data are fitted exactly.
+#: Loss, relative to that at the start, below which data are fitted exactly.
 FITTED_EXACTLY = 1e-3
 #: Gradient of the penalty relative to the noise of that of the loss, below which λ has no effect.
 WITHOUT_EFFECT = 1e-3
@@ -30,12 +30,12 @@ LARGER_LAM, LARGER_LAM_RATIO, MOST_LAM_RATIO = 1000.0, 0.01, 0.1
 FAR_BELOW = 0.1
 #: CPU seconds for another solver, at most.
 MOST_COMPARED_SECONDS = 1.0
-#: Steps at the end, relative to those at the start, that are as good as none.
+#: Steps at the end, relative to those at the start, that are negligible.
 COLLAPSED = 1e-3
 #: Iterations that a run may take without being slow.
 FEW = 30
 
-#: Solvers without curvature, and the share of their cost that one with curvature saves.
+#: Solvers without curvature, and the fraction of their cost that one with curvature saves.
 FIRST_ORDER = (
     *("prox-gd", "fista-ls", "fista-cst", "sparsa", "sgd-l1", "fobos", "ftrl", "bcd-cst", "crf-bcd"),
     *("gd", "subgd", "fis", "bmrm"),
@@ -43,7 +43,7 @@ FIRST_ORDER = (
 
 
 def columns_of_unlike_scale(run: Evidence) -> Finding | None:
-    """Return the finding that entries of some columns are far larger than those of others."""
+    """Return the finding that entries of some columns are far larger than those of others, if so."""
     design = run.problem.design
     if run.iterations < FEW or _invariant(run) or not hasattr(design, "stored"):
         return None
@@ -68,7 +68,10 @@ def columns_of_unlike_scale(run: Evidence) -> Finding | None:
 
 
 def _invariant(run: Evidence) -> bool:
-    """Return whether the scale of columns hardly matters to the solver: it knows curvatures, or cuts."""
+    """Return whether the scale of columns hardly matters, because the solver uses curvatures or cuts.
+
+    Return True for unknown and external solvers too.
+    """
     solver = run.solver
     if solver is None:
         return True
@@ -77,7 +80,7 @@ def _invariant(run: Evidence) -> bool:
 
 
 def nearly_equal_columns(run: Evidence) -> Finding | None:
-    """Return the finding that columns of the support are nearly equal."""
+    """Return the finding that columns of the support are nearly equal, if so."""
     design = run.problem.design
     if not run.problem.smooth or Trait.ONE_SCORE not in run.problem.loss.traits:
         return None  # for others no solver here has a model of all weights together
@@ -118,7 +121,8 @@ def nearly_equal_columns(run: Evidence) -> Finding | None:
 
 
 def lam_too_small(run: Evidence) -> Finding | None:
-    """Return the finding that λ has no effect that the data could tell, so that f is flat."""
+    """Return the finding that λ is too small to have an effect above the noise of the data, so that f is
+    flat."""
     problem = run.problem
     if not problem.lam or run.w is None or not problem.smooth or run.iterations < 3 * FEW:
         return None
@@ -157,7 +161,7 @@ def _effect_of_lam(run: Evidence, w: np.ndarray) -> float:
 
 
 def kink(run: Evidence) -> Finding | None:
-    """Return the finding that a method for smooth functions meets kinks."""
+    """Return the finding that a method for smooth functions is stuck at kinks, if so."""
     if run.problem.smooth or run.id not in ("gd", "bfgs", "lbfgs"):
         return None
     kinks = sum("kink" in events for events in run.rows["events"])
@@ -177,9 +181,10 @@ def kink(run: Evidence) -> Finding | None:
 
 
 def tol_below_rounding(run: Evidence) -> Finding | None:
-    """Return the finding that f stayed within rounding of its last value for much of the run.
+    """Return the finding that f stayed within rounding of its last value for much of the run, if so.
 
-    Either the tolerance is to blame, or the solver if another one gets to a far smaller violation.
+    Either the tolerance is too small, or the solver is to blame, if another one reaches a far smaller
+    violation.
     """
     f, violation = run.rows["objective"], run.rows["violation"]
     if not run.problem.smooth or len(f) < 10 or not np.isfinite(f[-1]):
@@ -213,7 +218,11 @@ def tol_below_rounding(run: Evidence) -> Finding | None:
 
 
 def _far_below(run: Evidence, violation: float) -> tuple[Remedy, float] | None:
-    """Return a solver that gets far below a violation in the time of the run, and its relative violation."""
+    """Return a solver that reaches a far smaller violation in the time of the run, and its relative
+    violation.
+
+    Return None if there is none.
+    """
     remedy = run.first_solver("newton-cd", "prox-qn", "lbfgs", "fista-ls")
     first = run.problem.violation_at_zero()
     if remedy is None or remedy.solver is None or not violation > 0.0 or not first > 0.0:
@@ -227,7 +236,7 @@ def _far_below(run: Evidence, violation: float) -> tuple[Remedy, float] | None:
 
 
 def wrong_tool(run: Evidence) -> Finding | None:
-    """Return the finding that a solver which knows curvature would be faster."""
+    """Return the finding that a solver which uses curvature would be faster, if so."""
     slow = run.id in FIRST_ORDER
     if run.iterations < FEW or not (slow or run.id in ("owl-qn", "owl-qn-star")):
         return None

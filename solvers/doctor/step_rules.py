@@ -1,4 +1,7 @@
-"""Rules about steps: searches, scaling of the first matrix, memory, step lengths of stochastic methods."""
+"""Rules about steps: searches, scaling of the first matrix, memory, step lengths of stochastic methods.
+
+A rule returns its finding, or None if it does not apply.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from .goal_rules import FEW
 
 #: Trials of a search from which on it is long.
 LONG_SEARCH = 2.5
-#: Share of the time in searches from which on they are costly.
+#: Fraction of the time in searches from which on they are costly.
 COSTLY_SEARCH = 0.25
-#: Pairs that are few.
+#: Number of pairs up to which they are few.
 FEW_PAIRS = 4
 #: Factor from which on a first step differs from a tuned one.
 MISTUNED = 8.0
@@ -31,7 +34,7 @@ INITIAL_STEP = "Nocedal and Wright, Numerical Optimization, section 3.5, initial
 
 
 def _searching(run: Evidence) -> tuple[float, float]:
-    """Return the trials of an iteration, and the share of the time that goes into them."""
+    """Return the number of search trials per iteration, and the fraction of the time that they take."""
     trials = run.known("ls_trials")
     if not trials.size or not run.iterations:
         return 0.0, 0.0
@@ -42,7 +45,7 @@ def _searching(run: Evidence) -> tuple[float, float]:
 
 
 def _refused(run: Evidence) -> float:
-    """Return the share of iterations that did not accept the first trial."""
+    """Return the fraction of iterations in which the first trial was rejected."""
     events = run.rows["events"][1:]
     return sum("backtracked" in event for event in events) / max(len(events), 1)
 
@@ -159,7 +162,7 @@ def memory_too_short(run: Evidence) -> Finding | None:
 
 
 def first_step_mistuned(run: Evidence) -> Finding | None:
-    """Return the finding that η0 is far from the value that a short trial on a sample prefers."""
+    """Return the finding that η0 is far from the best value in a short trial on a sample."""
     eta0 = run.param("eta0")
     if not eta0 or run.id not in ("sgd-l1", "fobos", "ftrl"):
         return None
@@ -177,7 +180,10 @@ def first_step_mistuned(run: Evidence) -> Finding | None:
 
 
 def _by_record(run: Evidence, eta0: float) -> Finding | None:
-    """Return the finding of a method that does not tune η0, by the course of f."""
+    """Return the finding that η0 is mistuned, from the course of f, for a method that does not tune η0.
+
+    Return None if η0 is near its default, or if there are few iterates.
+    """
     usual, f = run.usual("eta0"), run.known("objective")
     if 1.0 / MISTUNED < eta0 / usual < MISTUNED or f.size < 5:
         return None
@@ -195,7 +201,7 @@ def _mistuned(run: Evidence, large: bool, text: str, remedy: Remedy) -> Finding:
 
 
 def momentum_not_restarted(run: Evidence) -> Finding | None:
-    """Return the finding that accelerated steps overshoot again and again."""
+    """Return the finding that accelerated steps overshoot repeatedly."""
     if run.param("restart") is not False or run.iterations < FEW:
         return None
     f = run.known("objective")

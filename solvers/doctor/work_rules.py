@@ -1,4 +1,7 @@
-"""Rules about the work of an iteration: models and their sweeps, working sets, set-up."""
+"""Rules about the work of an iteration: models and their sweeps, working sets, set-up.
+
+A rule returns its finding, or None if it does not apply.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ MANY_RETURNS, VERY_MANY_RETURNS = 3.0, 10.0
 SPARSE_SHARE = 0.3
 #: Share of the iterations whose sweeps the limit ended.
 OFTEN = 0.5
-#: Share of set-up in the time from which on it is the reason.
+#: Fraction of the time in set-up from which on it is the reason.
 MOSTLY = 0.8
-#: Share of the time in sweeps from which on they are costly.
+#: Fraction of the time in sweeps from which on they are costly.
 COSTLY_SWEEPS = 0.6
-#: Seconds of set-up that nobody notices.
+#: Seconds of set-up that are negligible.
 UNNOTICED = 0.02
 ON_SHRINKING = "Zhong et al. 2014, section 2.3, shrinking"
 
 
 def inner_limit(run: Evidence) -> Finding | None:
-    """Return the finding that the limit of sweeps ends most models, though it is below the usual one."""
+    """Return the finding that the limit on sweeps ends most models early, and is below the default."""
     limit, sweeps = run.param("max_inner"), run.known("inner_iterations")
     if limit is None or not sweeps.size or limit >= run.usual("max_inner"):
         return None
@@ -75,7 +78,7 @@ def set_drops_what_returns(run: Evidence) -> Finding | None:
 
 
 def _left_out(run: Evidence) -> int:
-    """Return how many weights are stuck at zero, because the solver never reads them again."""
+    """Return the number of weights that are stuck at zero, because the solver never screens them again."""
     never = run.param("look_back") is False or run.param("rule") == "no-return"
     if not never or run.w is None or not run.problem.smooth or run.trace.status != "stalled":
         return 0

@@ -1,10 +1,10 @@
-"""The solvers as scikit-learn's estimators: ``fit`` runs one, and fitted attributes have the usual names.
+"""The solvers as scikit-learn estimators: ``fit`` runs one, and fitted attributes have the usual names.
 
 >>> from solverscope.solvers.estimators import SparseLogistic
 >>> SparseLogistic(lam_ratio=0.1).fit(X, y).coef_
 
-With ``fit_intercept``, the default, a constant is fitted for each output, which is not penalised. liblinear
-penalises its constant; to do so too, give X a column of ones, and ``fit_intercept=False``.
+With ``fit_intercept``, the default, an unpenalised constant is fitted for each output. liblinear penalises
+the constant; for the same result add a column of ones to X, and set ``fit_intercept=False``.
 """
 
 from .base import Estimator

@@ -1,4 +1,4 @@
-"""The base of the estimators: from rows and labels to a solved problem and its weights."""
+"""The base of the estimators: from rows and labels to the weights of a solved problem."""
 
 from __future__ import annotations
 
@@ -40,44 +40,45 @@ FASTEST = (
 
 @dataclass(eq=False, repr=False)  # scikit-learn compares and prints estimators itself
 class Estimator(BaseEstimator):
-    """Base of the estimators: min_w s Σ_i loss_i(w) + λR(w) by any solver that takes the loss and R.
+    """Base of the estimators: min_w s Σ_i loss_i(w) + λR(w) by any solver that accepts the loss and R.
 
     Parameters
     ----------
     solver : str
-        A solver's id: one of ``solvers.compatible(loss, penalty)``.
+        The id of a solver: one of ``solvers.compatible(loss, penalty)``.
     solver_params, penalty_params : mapping, optional
-        Hyper-parameters by name.
+        Hyper-parameters of solver and penalty by name.
     penalty : str
-        A penalty's id.
+        The id of a penalty.
     lam, lam_ratio : float, optional
-        λ, or λ/λ_max; with neither, what :func:`solvers.make_problem` takes.
+        λ, or λ/λ_max; the default is that of :func:`solvers.make_problem`.
     fit_intercept : bool
-        Whether a constant is fitted for each output, which is not penalised.
+        Whether an unpenalised constant is fitted for each output.
     penalty_factors : array, mapping or str, optional
-        v ≥ 0 of each feature, whose strength is λ v: an array, {name: v} with 1 for all others, or "adaptive"
-        for 1/|w| of a ridge.
+        v ≥ 0 of each feature, whose weights have the strength λv. An array, {name: v} with 1 for all others,
+        or "adaptive" for 1/|w| of a ridge problem.
     tol, max_iter, max_seconds : optional
-        Where the run ends: violation, or proved bound, relative to that at w = 0; iterations; CPU seconds.
+        Limits of the run: violation relative to that at w = 0, or proved bound; iterations; CPU seconds. See
+        :class:`solvers.Stopping`.
     scope : bool or callable
-        Whether the run is drawn in the notebook's cell while it goes on; or what to call with the trace after
-        each iterate and at the end, off the clock, such as a ``solverscope.app.notebook.Scope`` of several
-        runs.
+        Whether to plot the run in the notebook cell while it is running. Or a function to call with the trace
+        after each iterate and at the end, off the clock, such as a ``solverscope.app.notebook.Scope`` of
+        several runs.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels in ascending order.
+        The class labels in ascending order.
     coef_ : array of shape (n_outputs, n_features)
-        The weights: one row for two classes of :class:`SparseLogistic`, else one a class.
+        The weights: one row for :class:`SparseLogistic`, else one row per class.
     intercept_ : array of shape (n_outputs,)
         The constants; zeros without an intercept.
     trace_ : Trace
         The record of the run.
     n_iter_, n_features_in_ : int
-        Iterations of the run, features of X.
+        The number of iterations of the run, and of features of X.
     feature_names_in_ : array of shape (n_features,)
-        The names of X's columns, if X is a DataFrame and all are strings.
+        The names of the columns of X, if X is a DataFrame and all names are strings.
     """
 
     solver: str = "prox-qn"
@@ -95,8 +96,10 @@ class Estimator(BaseEstimator):
     scope: bool | Callable[[Trace], None] = False
 
     def _solve(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
-        """Solve the problem of rows ``X`` with labels ``y``, set the fitted attributes, and return the
-        problem and all its weights. ``params`` are those of ``make_problem``."""
+        """Solve the problem of rows ``X`` with labels ``y``, and set the fitted attributes.
+
+        Return the problem and all its weights. ``params`` are those of ``make_problem``.
+        """
         problem, w = self._solved(X, y, loss, **({"lam": self.lam, "lam_ratio": self.lam_ratio} | params))
         W, _ = problem.unpack(w)
         d = X.shape[1]
@@ -107,8 +110,10 @@ class Estimator(BaseEstimator):
         return problem, w
 
     def _solved(self, X: Any, y: np.ndarray, loss: str, **params: Any) -> tuple[Problem, np.ndarray]:
-        """Solve the problem of ``X`` and ``y``, set the record, and return the problem and its weights;
-        ``params`` are those of ``make_problem``."""
+        """Solve the problem of ``X`` and ``y``, and set ``trace_``; return the problem and its weights.
+
+        ``params`` are those of ``make_problem``.
+        """
         penalty = {"penalty": self.penalty, "penalty_params": self.penalty_params}
         names = getattr(self, "feature_names_in_", None)
         factors = self.penalty_factors
@@ -137,7 +142,7 @@ class Estimator(BaseEstimator):
         return problem, trace.w
 
     def _run(self, problem: Problem, id: str) -> Run:
-        """Return the run, all limits set; raise ValueError if the solver does not fit."""
+        """Return a run with all limits set; raise ValueError if the solver does not accept the problem."""
         solver = make_solver(id, **(self.solver_params or {}))
         if reason := why_not_solver_on(id, problem):
             raise ValueError(f"solver {id} {reason}")
@@ -147,10 +152,10 @@ class Estimator(BaseEstimator):
         return Run(problem, solver.with_tol(stopping.tol), stopping=stopping)
 
     def _checked_rows(self, X: Any, *y: Any, **params: Any) -> Any:
-        """Return rows, and labels if they are given, as scikit-learn converts them.
+        """Return rows, and labels if given, as scikit-learn converts them.
 
-        ``params`` are those of ``validate_data``. Raises ValueError if rows are sparse and
-        malformed, or other values were converted to numbers.
+        ``params`` are those of ``validate_data``. Raises ValueError if rows are sparse and malformed, or if
+        other values would be converted to numbers.
         """
         sound = checked_rows(X) if sp.issparse(X) and X.ndim == 2 else X
         found = validate_data(self, sound, *y, accept_sparse="csr", dtype=np.float64, **params)
@@ -163,22 +168,25 @@ class Estimator(BaseEstimator):
 
 
 def _by_place(factors: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
-    """Return the penalty factors of all features; raise ValueError for a name of none."""
+    """Return the penalty factors in the order of the column names; missing factors are 1.
+
+    Raises ValueError if a factor has a name that is not a column.
+    """
     if unknown := [name for name in factors if name not in names]:
         raise ValueError(f"penalty_factors name {unknown[0]!r}, but X has no such column: choose one")
     return np.array([factors.get(name, 1.0) for name in names], dtype=np.float64)
 
 
 def shifts_freely(G: np.ndarray) -> bool:
-    """Return whether all scores of a sample may grow alike without a change of the loss, as in a softmax.
+    """Return whether adding a constant to all scores of a sample leaves the loss unchanged, as in a softmax.
 
-    Then the rows of a residual ``G`` sum to zero, and intercepts are unique but for a common shift.
+    Then the rows of a residual ``G`` sum to zero, and intercepts are unique up to a common constant.
     """
     return G.shape[1] > 1 and bool(np.abs(G.sum(axis=1)).max() <= SUM_ROUNDING * np.abs(G).max())
 
 
 def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Return the weights of rows as scikit-learn checks them; None if there are none, or all are 1."""
+    """Return the sample weights as scikit-learn validates them; None if there are none, or all are 1."""
     if sample_weight is None:
         return None
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -1,4 +1,4 @@
-"""Conditional random fields over label sequences."""
+"""Conditional random fields for label sequences."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ from .sequences import (
 
 
 class ChainCRF(Estimator):
-    """Conditional random field over chains with any penalty that fits: by default λ‖w‖₁ by ``prox-qn``.
+    """Linear-chain conditional random field with any compatible penalty: by default λ‖w‖₁, solved by
+    ``prox-qn``.
 
-    X is a list of sequences, y a list of the labels of their tokens. So it goes into scikit-learn's
-    ``cross_val_score`` and ``GridSearchCV``, not into what works on one array. A sequence is the features of
-    its tokens, (n_tokens, d), NumPy, SciPy sparse or a DataFrame. Or it is a list of tokens with named
-    features, as sklearn-crfsuite takes it: each a dict, or a list or set of names of weight 1.
+    X is a list of sequences, y a list of the labels of their tokens. So ``cross_val_score`` and
+    ``GridSearchCV`` of scikit-learn work, but functions that require one array do not. A sequence is an array
+    of the features of its tokens, (n_tokens, d), NumPy, SciPy sparse or a DataFrame. Or it is a list of
+    tokens with named features, as in sklearn-crfsuite: each a dict, or a list or set of names of weight 1.
 
-    In a dict, ``{"pos": "NN"}`` is the feature ``pos:NN`` of weight 1. ``True`` is weight 1, ``False`` none,
-    and a number is a weight. Features that training lacks are ignored later.
+    In a dict, ``{"pos": "NN"}`` is the feature ``pos:NN`` of weight 1. ``True`` is weight 1, ``False`` no
+    feature, and a number is a weight. In prediction, features that were not in the training data are ignored.
 
-    Parameters and attributes are those of :class:`Estimator`, and besides:
+    Parameters and attributes are those of :class:`Estimator`, with these additional attributes:
 
     Attributes
     ----------
     feature_names_in_ : array of shape (n_features,)
         The names of features, sorted, or of a DataFrame's columns.
     vectorizer_ : DictVectorizer or None
-        The columns of named features; None if X was arrays.
+        The mapping of named features to columns; None if X consisted of arrays.
     transitions_ : array of shape (n_classes, n_classes)
-        The weight of each label that is followed by each other one, in this order.
+        The weight of the transition from one label (row) to the next (column).
 
     Examples
     --------
@@ -72,7 +73,7 @@ class ChainCRF(Estimator):
         return tags
 
     def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
-        """Learn from sequences and the labels of their tokens."""
+        """Fit the model to sequences and the labels of their tokens."""
         sequences = sequences_of(X)
         if has_named_features(sequences):
             self.vectorizer_ = DictVectorizer()
@@ -95,8 +96,10 @@ class ChainCRF(Estimator):
         return self
 
     def _scores_of(self, X: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all tokens, (n_tokens, n_classes), and the offsets of the sequences. Raises
-        ValueError if X differs from that of ``fit``."""
+        """Return the scores of all tokens, (n_tokens, n_classes), and the offsets of the sequences.
+
+        Raises ValueError if X is not in the form of that in ``fit``.
+        """
         check_is_fitted(self)
         sequences, own = sequences_of(X), type(self).__name__
         if self.vectorizer_ is not None:
@@ -115,7 +118,7 @@ class ChainCRF(Estimator):
         return self._scores(rows), offsets
 
     def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
-        """Return the most likely labels of each sequence, by Viterbi's algorithm."""
+        """Return the most likely labels of each sequence, by the Viterbi algorithm."""
         labels, offsets = self._predicted(X)
         return np.split(labels, offsets[1:-1])
 
@@ -140,7 +143,7 @@ class ChainCRF(Estimator):
         return self.classes_[codes], offsets
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
-        """Return the share of tokens whose label is predicted right."""
+        """Return the fraction of tokens whose label is predicted correctly."""
         labels, offsets = self._predicted(X)
         truth = join_labels(y, offsets)
         if sort_of(truth) != sort_of(labels):

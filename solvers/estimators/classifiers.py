@@ -1,4 +1,4 @@
-"""Classifiers of single rows: of two classes, of more, and of sets of labels."""
+"""Classifiers of single samples: for two classes, for several classes, and for sets of labels."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .base import AUTO, Estimator, checked_weights
 
 
 def _tells_probabilities(estimator: _OfRows) -> bool:
-    """Return whether the loss is the likelihood of a log-linear model."""
+    """Return whether the loss is the likelihood of a log-linear model, so that there are probabilities."""
     known = LOSSES.get(estimator.loss)
     return known is not None and Trait.LOG_LINEAR in known.traits
 
 
 @dataclass(eq=False, repr=False)
 class _OfRows(ClassifierMixin, Estimator):
-    """Base of the classifiers of single rows, which learn by their ``loss``.
+    """Base of the classifiers of single samples, which minimize the loss with the id ``loss``.
 
-    ``class_weight`` multiplies the weights of rows by those of their classes, a mapping or ``balanced``, as
-    in scikit-learn. Losses with kinks take no weights.
+    ``class_weight`` multiplies the weights of samples by those of their classes, a mapping or ``balanced``,
+    as in scikit-learn. Losses with kinks do not accept weights.
     """
 
     _: KW_ONLY
@@ -46,14 +46,16 @@ class _OfRows(ClassifierMixin, Estimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,), each with its
-        weight in ``sample_weight``, (n,)."""
+        """Fit the model to ``X``, (n, d), NumPy or SciPy sparse, and labels ``y``, (n,).
+
+        ``sample_weight``, (n,), has a weight for each sample.
+        """
         X, y = self._validated(X, y)
         self._solve(X, self._classes(y), self.loss, sample_weight=self._weights(sample_weight, X, y))
         return self
 
     def _weights(self, sample_weight: Any, X: Any, y: np.ndarray) -> np.ndarray | None:
-        """Return the weights of rows, times those of their classes."""
+        """Return the sample weights, times the weights of their classes; return None if all are 1."""
         weights = checked_weights(sample_weight, X)
         if weights is not None and y.ndim == 1 and np.unique(y[weights > 0.0]).size < 2:
             raise ValueError("sample_weight leaves one class: at least two classes are needed")
@@ -70,7 +72,7 @@ class _OfRows(ClassifierMixin, Estimator):
         return X, converted
 
     def _classes(self, y: np.ndarray) -> np.ndarray:
-        """Set the classes of labels ``y``, (n,), and return y.
+        """Set ``classes_`` from labels ``y``, (n,), and return y.
 
         Raises ValueError if there are too few or too many classes.
         """
@@ -86,7 +88,7 @@ class _OfRows(ClassifierMixin, Estimator):
         return y
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores of rows: of the second of two classes, (n,), else (n, n_classes)."""
+        """Return the scores of samples: (n,) of the second of two classes, or (n, n_classes) of more."""
         check_is_fitted(self)
         Z = self._scores_of(X)
         if Z.shape[1] == 1:
@@ -94,11 +96,11 @@ class _OfRows(ClassifierMixin, Estimator):
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
 
     def _scores_of(self, X: Any) -> np.ndarray:
-        """Return the scores of rows as the loss has them, (n, n_outputs)."""
+        """Return the scores of samples as the loss defines them, (n, n_outputs)."""
         return self._scores(self._checked_rows(X, reset=False))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label with the highest score of each row, (n,), as the metric of the trace counts it."""
+        """Return the label with the highest score of each sample, (n,), as in the metric of the trace."""
         check_is_fitted(self)
         Z = self._scores_of(X)
         return self.classes_[(Z[:, 0] >= 0.0).astype(int) if Z.shape[1] == 1 else Z.argmax(axis=1)]
@@ -112,7 +114,8 @@ class _OfRows(ClassifierMixin, Estimator):
 
 @dataclass(eq=False, repr=False)
 class SparseLogistic(_OfRows):
-    """Logistic loss of two classes with any penalty that fits: by default λ‖w‖₁ by ``newton-cd``.
+    """Logistic regression for two classes with any compatible penalty: by default λ‖w‖₁, solved by
+    ``newton-cd``.
 
     Parameters and attributes are those of :class:`Estimator`.
 
@@ -138,13 +141,13 @@ class SparseLogistic(_OfRows):
 
 @dataclass(eq=False, repr=False)
 class SparseMulticlass(_OfRows):
-    """A loss of two classes or more with any penalty that fits: by default λΣ_j ‖W_j:‖₂, which leaves out
-    whole features. The default solver is the fastest of ours that takes the loss and the penalty.
+    """A linear classifier for two or more classes with any compatible loss and penalty.
 
-    ``loss`` is one for multiclass labels: ``multiclass-logistic``, ``multiclass-squared-hinge``,
-    ``multitask-squared-hinge`` (one class against the rest) or ``multiclass-hinge``. Probabilities are those
-    of ``multiclass-logistic`` alone. The other parameters and the attributes are those of
-    :class:`Estimator`.
+    The default penalty is λΣ_j ‖W_j:‖₂, which leaves out whole features. The default solver is the fastest of
+    this package that accepts loss and penalty. ``loss`` is one for multiclass labels:
+    ``multiclass-logistic``, ``multiclass-squared-hinge``, ``multitask-squared-hinge`` (one class against the
+    rest) or ``multiclass-hinge``. Only ``multiclass-logistic`` has probabilities. The other parameters and
+    the attributes are those of :class:`Estimator`.
 
     Examples
     --------
@@ -163,30 +166,32 @@ class SparseMulticlass(_OfRows):
 
 @dataclass(eq=False, repr=False)
 class SparseMultilabel(_OfRows):
-    """A loss of sets of labels with any penalty that fits: by default λΣ_j ‖W_j:‖₂, which leaves out whole
-    features.
+    """A linear classifier for sets of labels with any compatible loss and penalty.
+
+    The default penalty is λΣ_j ‖W_j:‖₂, which leaves out whole features.
 
     y is an indicator matrix, (n, n_labels), NumPy or SciPy sparse: 1 for the labels that a row has, else 0.
-    ``loss`` is ``multitask-squared-hinge``, each label for itself, or one that ranks the labels of a row
-    above all others: ``multilabel-squared-hinge`` or ``multilabel-hinge``. Classes y, (n,), are learned by
-    the first of these, one against the rest. ``score`` is the share of rows whose labels are all right.
+    ``loss`` is ``multitask-squared-hinge``, for independent labels, or one that ranks the labels of a row
+    above all others: ``multilabel-squared-hinge`` or ``multilabel-hinge``. With ``multitask-squared-hinge`` y
+    may also be classes, (n,), one against the rest. ``score`` is the fraction of rows whose labels are all
+    correct.
 
     The other parameters and the attributes are those of :class:`Estimator`, with these differences.
 
     Parameters
     ----------
     solver : str
-        A solver's id, or ``auto``: the fastest of ours that takes the loss and the penalty.
+        The id of a solver, or ``auto``: the fastest of this package that accepts loss and penalty.
 
     Attributes
     ----------
     classes_ : array of shape (n_labels,)
-        The numbers of the labels, from 0; of classes y their values.
+        The indices of the labels, from 0; if y was classes, their values.
     multilabel_ : bool
         Whether y was an indicator matrix.
     thresholds_ : array of shape (n_labels,)
-        The scores above which a row has a label. They are 0, but scores of rankings have no zero: for them
-        they are those of the largest micro-averaged F1 on the training data.
+        The score above which each label is predicted. It is 0, except for ranking losses, whose scores have
+        no natural zero: there thresholds maximize the micro-averaged F1 on the training data.
 
     Examples
     --------
@@ -210,8 +215,10 @@ class SparseMultilabel(_OfRows):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their indicators ``y``, (n, n_labels),
-        each with its weight in ``sample_weight``, (n,)."""
+        """Fit the model to ``X``, (n, d), NumPy or SciPy sparse, and indicators ``y``, (n, n_labels).
+
+        ``sample_weight``, (n,), has a weight for each sample.
+        """
         if "multilabel" not in lookup(LOSSES, "loss", self.loss).kinds:
             right = ", ".join(losses_for("multilabel"))
             raise ValueError(f"loss {self.loss} is not one of sets of labels: take one of {right}")
@@ -229,13 +236,15 @@ class SparseMultilabel(_OfRows):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores of labels, (n, n_labels); of classes y as :class:`SparseMulticlass` does."""
+        """Return the scores of labels, (n, n_labels); if y was classes, as for :class:`SparseMulticlass`."""
         check_is_fitted(self)
         return self._scores_of(X) if self.multilabel_ else super().decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the indicators of labels, (n, n_labels), 1 for scores above ``thresholds_``; of classes y
-        the one with the highest score, (n,)."""
+        """Return the indicators of labels, (n, n_labels), 1 for scores above ``thresholds_``.
+
+        If y was classes, return the class with the highest score, (n,).
+        """
         check_is_fitted(self)
         if not self.multilabel_:
             return super().predict(X)

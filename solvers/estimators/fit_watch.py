@@ -1,4 +1,4 @@
-"""A callback of scikit-learn that records iterative fits as runs, also those of pipelines and searches."""
+"""A scikit-learn callback that records iterative fits as runs, also those inside pipelines and searches."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ CANDIDATE_TASK = "candidate-split-evaluation"
 
 
 class FitWatch:
-    """A callback of scikit-learn (1.9 or newer): each fit that tells its iterations becomes a run.
+    """A callback for scikit-learn (1.9 or newer): each fit that reports its iterations becomes a run.
 
     ``estimator.set_callbacks(FitWatch(watch))`` sets it on an estimator, a pipeline or a search; the latter
-    pass it on to the estimators within. ``watch`` is called with the trace of a fit when it has a new row,
+    pass it on to the estimators inside. ``watch`` is called with the trace of a fit when it has a new row,
     and at its end. Iterates of a ``LogisticRegression`` have the objective, violation and non-zeros of its
-    problem, as those of :class:`solvers.OwnLoop`. Those of others have their non-zeros and the estimator's
-    own ``loss_``.
-    Fits in other processes (``n_jobs``) are sent to this one.
+    problem, as those of :class:`solvers.OwnLoop`. Iterates of other estimators have their non-zeros and the
+    estimator's ``loss_``. Fits in other processes (``n_jobs``) send their iterates to this one.
     """
 
     #: Pass the callback on to estimators at all depths.
@@ -53,11 +52,11 @@ class FitWatch:
         self._received: dict[Any, Trace] = {}
 
     def __deepcopy__(self, memo: object) -> FitWatch:
-        """Return the same callback: copies of an estimator are watched together."""
+        """Return this callback itself, so that it watches copies of an estimator too."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that a worker process gets: where traces are sent."""
+        """Return the state for a worker process: the address to which traces are sent."""
         with self._lock:
             if self._address is None:
                 self._address = _transport().open_listener(self._receive, owner=self)
@@ -68,7 +67,7 @@ class FitWatch:
         self._address, self._n_splits = state["address"], state["n_splits"]
 
     def _receive(self, message: tuple[Any, Mapping[str, Any], list[dict[str, Any]], dict[str, Any]]) -> None:
-        """Add the new rows of a fit in another process."""
+        """Add the new rows of a fit in another process to its trace."""
         key, info, rows, result = message
         with self._lock:
             trace = self._received.setdefault(key, Trace(info))
@@ -81,11 +80,11 @@ class FitWatch:
             self._watch(trace)
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Begin: scikit-learn calls this before the fit of the outermost estimator."""
+        """Start watching; scikit-learn calls this before the fit of the outermost estimator."""
         self._search, self._spent = estimator, 0.0
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """End the runs of fits that have failed."""
+        """End the runs of fits that have failed; scikit-learn calls this after the outermost fit."""
         for task in list(self._fits):
             self._end(task)
         self._search = None
@@ -100,7 +99,7 @@ class FitWatch:
         metadata: Any = None,
         fitted_estimator: Any = None,
     ) -> None:
-        """Begin a run at the first iteration of a fit."""
+        """Start a run at the first iteration of a fit."""
         if not _is_iteration(context, fitted_estimator) or context.parent in self._fits:
             return
         problem = problem_of(estimator, X, y, metadata)
@@ -111,7 +110,7 @@ class FitWatch:
         _report(run, problem, fitted_estimator)
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
-        """Report an iterate, or end the run with its fit."""
+        """Report an iterate of a fit, or end its run."""
         run = self._fits.get(context.parent)
         if run is not None and _is_iteration(context, fitted_estimator):
             _report(run, run.trace.problem, fitted_estimator)
@@ -128,7 +127,7 @@ class FitWatch:
             self._watch(trace)
 
     def _label(self, estimator: Any, task: Any) -> str:
-        """Return the name of a fit: the estimator, and which fit of a search it is."""
+        """Return the name of a fit: the estimator and, in a search, which of its fits it is."""
         label = " ".join(repr(estimator).split())[:MAX_FIT_LABEL_LENGTH]
         while task is not None:
             name = task.source_task_name or task.task_name
@@ -142,7 +141,8 @@ class FitWatch:
 
 
 def _transport() -> Any:
-    """Return scikit-learn's own module for callbacks in worker processes, which is private to it."""
+    """Return scikit-learn's private module for callbacks in worker processes; raise ImportError if it is
+    missing."""
     try:
         return import_module("sklearn.callback._transport")
     except ImportError:
@@ -152,7 +152,7 @@ def _transport() -> Any:
 
 
 class TraceSender:
-    """The watch of a worker process, which sends new rows of traces to the process that searches."""
+    """The ``watch`` of a worker process, which sends new rows of traces to the process of the search."""
 
     def __init__(self, address: Any) -> None:
         self._address, self._cursors = address, {}
@@ -168,10 +168,10 @@ class TraceSender:
 
 
 def problem_of(estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any] | None = None) -> Problem | None:
-    """Return the problem that an estimator solves on rows and labels; None if that is not known here.
+    """Return the problem that an estimator solves on rows and labels; return None if it is unknown.
 
     For ``LogisticRegression`` it is the mean logistic loss with λ/2‖w‖² and λ = 1/(C n), where n is the sum
-    of the weights of samples.
+    of the sample weights.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.utils.class_weight import compute_class_weight
@@ -200,7 +200,7 @@ def problem_of(estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any] | Non
 
 
 def _is_iteration(context: Any, fitted_estimator: Any) -> bool:
-    """Return whether a task is one iteration of a fit, and no fit within a pipeline or a search."""
+    """Return whether a task is an iteration of a fit, rather than a fit inside a pipeline or a search."""
     return (
         fitted_estimator is not None
         and context.parent is not None
@@ -210,7 +210,7 @@ def _is_iteration(context: Any, fitted_estimator: Any) -> bool:
 
 
 def _report(run: OwnLoop, problem: Problem | None, fitted: Any) -> None:
-    """Report the weights of an estimator as they are after an iteration."""
+    """Report the current weights of an estimator after an iteration."""
     loss = getattr(fitted, "loss_", None)
     w = getattr(fitted, "coef_", None)
     if w is not None and problem is not None and problem.intercept:

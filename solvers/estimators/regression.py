@@ -20,11 +20,11 @@ LEAST_SQUARES = ("squared", "multitask-squared")
 
 @dataclass(eq=False, repr=False)
 class SparseRegressor(RegressorMixin, Estimator):
-    """A loss of numeric targets with any penalty that fits: by default the Lasso.
+    """Linear regression with any compatible loss and penalty: by default the Lasso.
 
     ``loss`` is ``squared``, ``huber``, ``poisson``, ``quantile`` or ``epsilon-insensitive``. With ``squared``
-    y may hold several targets, (n, n_targets), for penalties such as ``l1-l2``, which leaves out whole
-    features. Predictions of ``poisson`` are means, exp of the scores.
+    y may have several targets, (n, n_targets), for penalties such as ``l1-l2``, which leaves out whole
+    features. With ``poisson`` predictions are means, the exponentials of the scores.
 
     f is the mean loss plus λR(w), so ``lam`` is ``alpha`` of scikit-learn's ``Lasso`` and ``ElasticNet``. The
     other parameters and the attributes are those of :class:`Estimator`, with these differences.
@@ -32,14 +32,14 @@ class SparseRegressor(RegressorMixin, Estimator):
     Parameters
     ----------
     solver : str
-        A solver's id, or ``auto``: the fastest of ours that takes the loss and the penalty.
+        The id of a solver, or ``auto``: the fastest of this package that accepts loss and penalty.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
         The weights.
     intercept_ : float or array of shape (n_targets,)
-        The predictions at x = 0.
+        The scores at x = 0.
 
     Examples
     --------
@@ -67,9 +67,9 @@ class SparseRegressor(RegressorMixin, Estimator):
         return self.loss in LEAST_SQUARES
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their targets ``y``.
+        """Fit the model to ``X``, (n, d), NumPy or SciPy sparse, and targets ``y``.
 
-        y is (n,) or, with ``squared``, (n, n_targets); ``sample_weight``, (n,), has a weight for each row.
+        y is (n,) or, with ``squared``, (n, n_targets); ``sample_weight``, (n,), has a weight for each sample.
         """
         several = self._least_squares
         kinds = lookup(LOSSES, "loss", self.loss).kinds
@@ -90,7 +90,7 @@ class SparseRegressor(RegressorMixin, Estimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted targets of rows, (n,) or (n, n_targets)."""
+        """Return the predicted targets, (n,) or (n, n_targets)."""
         check_is_fitted(self)
         Z = self._scores(self._checked_rows(X, reset=False))
         return np.exp(Z) if self.loss == "poisson" else Z

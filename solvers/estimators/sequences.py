@@ -1,4 +1,4 @@
-"""Sequences of tokens, and their labels, as the rows of one problem."""
+"""Conversion of sequences of tokens, and of their labels, to the rows of one problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from ..linalg.arrays import LARGEST_ENTRY, features_of, labels_of, names_of_colu
 
 
 def _listed(values: Any, name: str, right: str) -> list[Any]:
-    """Return a list of sequences; raise ValueError if it is empty or no list."""
+    """Return ``values`` as a list of sequences; raise ValueError if it is empty or not iterable.
+
+    ``name`` and ``right``, a description of a valid item, are for the message.
+    """
     try:
         given = [] if isinstance(values, str | bytes) else list(values)
     except TypeError:
@@ -25,15 +28,15 @@ def _listed(values: Any, name: str, right: str) -> list[Any]:
 
 
 def sequences_of(X: Sequence[Any]) -> list[Any]:
-    """Return the sequences of X; raise ValueError if there are none."""
+    """Return X as a list of sequences; raise ValueError if it is not a list of at least one."""
     return _listed(X, "X", "each the features of its tokens")
 
 
 def join_rows(sequences: list[Any]) -> tuple[Any, np.ndarray, tuple[str, ...]]:
     """Join sequences of arrays or tables.
 
-    Returns their rows, the offsets (n_sequences + 1,), and the names of their columns, () for arrays. Raises
-    ValueError if a sequence cannot be used or differs in its columns.
+    Return their rows, the offsets (n_sequences + 1,), and the names of their columns, () for arrays. Raises
+    ValueError if a sequence is invalid, or if sequences differ in their columns.
     """
     parts = [features_of(one, f"sequence {k:,} of X") for k, one in enumerate(sequences, 1)]
     if len({part.shape[1] for part in parts}) > 1:
@@ -46,7 +49,7 @@ def join_rows(sequences: list[Any]) -> tuple[Any, np.ndarray, tuple[str, ...]]:
 
 
 def has_named_features(sequences: list[Any]) -> bool:
-    """Return whether a token of the sequences is a dict of features, or a list or set of their names."""
+    """Return whether some token of the sequences is a dict of features, or a list or set of their names."""
     tokens = (token for one in sequences if isinstance(one, list | tuple) for token in one)
     return any(isinstance(token, Mapping) or (_is_of_names(token) and len(token) > 0) for token in tokens)
 
@@ -58,8 +61,8 @@ def _is_of_names(token: Any) -> bool:
 def join_named_features(sequences: list[Any]) -> tuple[Iterator[Mapping[str, float]], np.ndarray]:
     """Join sequences of tokens whose features have names.
 
-    Returns the weights of each token by feature, and the offsets of the sequences. Tokens are read lazily.
-    Raises ValueError if a sequence or a token cannot be used.
+    Return the weights of each token by feature, and the offsets of the sequences. Tokens are read lazily.
+    Raises ValueError if a sequence or a token is invalid.
     """
     for k, one in enumerate(sequences, 1):
         if not isinstance(one, list | tuple) or not one:
@@ -82,8 +85,9 @@ def _is_number(value: Any) -> bool:
 def _weights_of(token: Any, place: str) -> Mapping[str, float]:
     """Return the weights of a token's features, by CRFsuite's rules.
 
-    In a dict, a string makes the feature ``name:string`` of weight 1. A number is the weight of ``name``,
-    True is 1, and False is none. In a list or set, each name has weight 1.
+    In a dict, a string makes the feature ``name:string`` of weight 1. A number is the weight of ``name``;
+    True is 1, and False leaves the feature out. In a list or set, each name has weight 1. ``place`` names the
+    token in messages.
     """
     if _is_of_names(token):
         return Counter(token)
@@ -107,7 +111,8 @@ def _weights_of(token: Any, place: str) -> Mapping[str, float]:
 
 
 def join_labels(y: Sequence[Any], offsets: np.ndarray) -> np.ndarray:
-    """Return the labels of all tokens of sequences that begin and end at ``offsets``."""
+    """Return the labels of all tokens of sequences with these ``offsets``; raise ValueError if they do not
+    match."""
     given = _listed(y, "y", "each the labels of its tokens")
     lengths = np.diff(offsets)
     if len(given) != lengths.size:

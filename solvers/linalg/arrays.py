@@ -1,4 +1,4 @@
-"""Problems from arrays, which are checked as files are."""
+"""Problems from arrays, which are validated as files are."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .storage import CanonicalRows, checked_rows
 #: The largest feature that all solvers can work with: squares of it, and ratios of these, are finite and
 #: beyond no safeguard of theirs.
 LARGEST_ENTRY = 1e12
-#: Whole numbers up to it are floating-point numbers of their own.
+#: Integers up to this are exact as floating-point numbers.
 EXACT = 2.0**53
-#: Entries read together, twice: they stay in the cache.
+#: Entries that are read together, twice, so that they stay in the cache.
 CHECKED_AT_ONCE = 100_000
-#: Types whose objects become floating-point numbers without loss of what they say.
+#: Types whose objects become floating-point numbers without loss of information.
 REAL = (numbers.Real, Decimal, np.bool_)
-#: What arrays of other kinds hold.
+#: Descriptions of the content of arrays of other kinds.
 NO_NUMBERS = {
     "c": "it is complex: give real numbers, such as real and imaginary parts as features of their own",
     "U": "it holds text: give numbers, converted where they stand for numbers",
@@ -33,7 +33,7 @@ NO_NUMBERS = {
     "V": "it is a structured array: give one of numbers",
 }
 HIDDEN = "it is a masked array with hidden entries: fill them, or leave out their rows"
-#: The loss of each kind of labels where none is named.
+#: The default loss for each kind of labels.
 ARRAY_LOSSES = {
     "binary": "logistic",
     "multiclass": "multiclass-logistic",
@@ -50,7 +50,7 @@ REGRESSION_LOSSES = "squared, huber, poisson, quantile or epsilon-insensitive"
 
 @dataclass(frozen=True)
 class ArrayPart:
-    """Features (n, d), labels in the coding of their kind, and the offsets of sequences."""
+    """Features (n, d), labels in the coding of their kind, and offsets of sequences."""
 
     X: Any
     y: Any
@@ -59,13 +59,13 @@ class ArrayPart:
 
 @dataclass(frozen=True)
 class ArrayData:
-    """Arrays as a data set, with only those attributes that :func:`solvers.make_problem` needs."""
+    """Arrays with the interface of a data set, as far as :func:`solvers.make_problem` needs it."""
 
     kind: str
     train: ArrayPart
     n_classes: int
     label_names: tuple[str, ...]
-    #: that of all but X, which the design has
+    #: digest of everything except X, which the design has
     digest: str
     parents: np.ndarray | None = None
     id: str = "arrays"
@@ -85,17 +85,17 @@ class ArrayData:
 def from_arrays(
     X: Any, y: Any, offsets: Any = None, parents: Any = None, kinds: tuple[str, ...] = ()
 ) -> ArrayData:
-    """Make the data of a problem from features ``X`` (n, d), NumPy or SciPy sparse, and labels ``y``.
+    """Return the data of a problem from features ``X`` (n, d), NumPy or SciPy sparse, and labels ``y``.
 
     X may also be a table, with ``columns`` and ``to_numpy``, such as a DataFrame of pandas or Polars: its
     columns name the features.
-    y (n,) holds any two values (the larger is +1), classes, numeric targets, tags of tokens, or leaves of a
-    tree; y (n, L) holds 0 and 1 for each label, or several targets. Numbers that are not all whole are
-    targets; whole numbers are targets only if the loss takes targets. Tags of the tokens of sequences need
-    ``offsets``: sequence i is the rows offsets[i] .. offsets[i + 1]. Leaves need ``parents``, the parent of
-    each node, -1 for the root.
-    ``kinds`` are the kinds of labels that the loss takes, if a loss is named. Raises ValueError
-    if the arrays cannot be used.
+
+    y (n,) has two values (the larger is +1), classes, numeric targets, tags of tokens, or leaves of a tree. y
+    (n, L) has 0 and 1 for each label, or several targets. Numbers with a fractional part are targets;
+    integers are targets only if the loss takes targets. Tags of tokens need ``offsets``: sequence i is the
+    rows offsets[i] .. offsets[i + 1]. Leaves need ``parents``, the parent of each node, -1 for the root.
+    ``kinds`` are the kinds of labels that the loss takes, if a loss is chosen. Raises ValueError if the
+    arrays are invalid.
     """
     feature_names = names_of_columns(X)
     X, y = features_of(X), labels_of(y)
@@ -129,7 +129,7 @@ def from_arrays(
 
 
 def names_of_columns(X: Any) -> tuple[str, ...]:
-    """Return the names of a table's columns if all are strings; return () for other names, and for arrays."""
+    """Return the column names of a table if all are strings; return () otherwise, and for arrays."""
     names = tuple(X.columns) if _is_table(X) else ()
     return names if all(isinstance(name, str) for name in names) else ()
 
@@ -141,8 +141,8 @@ def _is_table(X: Any) -> bool:
 def features_of(X: Any, name: str = "X") -> Any:
     """Return features (n, d) as a C-contiguous array, or CSR matrix, of float64.
 
-    X is an array, a sparse matrix or a table. The result may share its memory. Raises ValueError, one
-    sentence with ``name`` for the features, if they cannot be used.
+    X is an array, a sparse matrix or a table. The result may share its memory. Raises ValueError, with
+    ``name`` in the message, if the features are invalid.
     """
     X = X.to_numpy() if _is_table(X) else X
     if reason := why_no_numbers(X):
@@ -175,7 +175,7 @@ def features_of(X: Any, name: str = "X") -> Any:
 
 
 def why_no_numbers(values: Any) -> str | None:
-    """Return why an array, or nested lists, cannot become real numbers without loss; None if it can."""
+    """Return why an array, or nested lists, cannot become real numbers without loss; None if they can."""
     if hidden(values):
         return HIDDEN
     if sp.issparse(values):
@@ -193,7 +193,7 @@ def why_no_numbers(values: Any) -> str | None:
 
 
 def hidden(values: Any) -> bool:
-    """Return whether entries of a masked array, or of masked arrays in a list, are hidden."""
+    """Return whether a masked array, or one in a list, has masked entries."""
     rows = values if isinstance(values, list | tuple) else [values]
     return any(map(np.ma.is_masked, rows))
 
@@ -207,7 +207,7 @@ def _largest(values: np.ndarray) -> float:
 def labels_of(y: Any, name: str = "y") -> np.ndarray:
     """Return labels as an array of numbers or of strings; a single column (n, 1) becomes (n,).
 
-    Raises ValueError, one sentence with ``name`` for the labels, if they cannot be used.
+    Raises ValueError, with ``name`` in the message, if the labels are invalid.
     """
     if hidden(y):
         raise ValueError(f"{name} cannot be used: {HIDDEN}")
@@ -235,7 +235,10 @@ def labels_of(y: Any, name: str = "y") -> np.ndarray:
 
 
 def _of_one_kind(y: np.ndarray, name: str) -> np.ndarray:
-    """Return labels that are Python objects as an array of numbers, or of strings."""
+    """Return labels that are Python objects as an array of numbers, or of strings.
+
+    Raises ValueError if their types differ, or if integers need more than 64 bits.
+    """
     entries = y.ravel().tolist()
     for kind in ((numbers.Real, np.bool_), str, bytes):
         if all(isinstance(entry, kind) for entry in entries):
@@ -264,12 +267,12 @@ def _kind(y: np.ndarray, offsets: Any, parents: Any, kinds: tuple[str, ...]) -> 
 
 
 def _measured(y: np.ndarray) -> bool:
-    """Return whether labels are numbers of more than two values that are not all whole."""
+    """Return whether labels are numeric targets: more than two values, and not all of them integers."""
     return y.dtype.kind == "f" and bool((y != np.trunc(y)).any()) and np.unique(y).size > 2
 
 
 def _targets(y: np.ndarray, kind: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return numeric targets and their names; raise ValueError if they are not numeric."""
+    """Return numeric targets and their names; raise ValueError if they are invalid."""
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y holds {y.dtype.name}: the targets of a regression are numbers")
     y = np.ascontiguousarray(y, dtype=np.float64)
@@ -326,7 +329,7 @@ def _bytes_of(array: np.ndarray) -> Any:
 
 
 def digest_of(*arrays: Any) -> str:
-    """Hash the contents and lengths of arrays, dense or sparse."""
+    """Return a hash of the contents and lengths of arrays, dense or sparse."""
     digest = hashlib.sha256()
     for array in arrays:
         parts = (array.data, array.indices, array.indptr) if sp.issparse(array) else (array,)

@@ -1,4 +1,4 @@
-"""Kernels of the two products of a data matrix, with weights and with residuals."""
+"""Kernels of the two products of a data matrix stored by columns, with weights and with residuals."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ ONE, TWO, THREE, FOUR = np.arange(1, 5, dtype=np.uint64)
 
 @kernel
 def copy_columns(starts, rows, values, features, new_starts, new_rows, new_values, b):
-    """Write block b of new columns: the columns ``features`` of a block with these ``starts``."""
+    """Copy the columns ``features`` of one block to block b of the new columns."""
     for q in range(features.size):
         to = new_starts[b, q]
         for p in range(starts[features[q]], starts[features[q] + 1]):
@@ -50,7 +50,7 @@ def adjoint_by_rows(starts, rows, values, features, G, out):
 
 @kernel
 def entries_of(starts, features):
-    """Count the entries of these columns in one block."""
+    """Return the number of entries of these columns in one block."""
     total = 0
     for q in range(features.size):
         total += starts[features[q] + 1] - starts[features[q]]
@@ -61,7 +61,7 @@ def entries_of(starts, features):
 def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
     """Add Σ_i x_i,features[q] G[i, c] to out[q] for lo <= q < hi, where q belongs to output c.
 
-    If it pays, column c of G is copied first: the gathered entries then lie in the first-level cache.
+    If it is worthwhile, column c of G is copied first: the gathered entries then fit the first-level cache.
     """
     n, m = G.shape
     near = np.empty(n)
@@ -82,8 +82,8 @@ def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
 def add_sums(starts, rows, values, features, g, out):
     """Add Σ_i x_i,features[q] g[i] over one block to out[q].
 
-    The cases are those of :func:`gathered`, written out: a call of it per column would count references to
-    the arrays, which takes the time of a sum of 38 entries.
+    The body of :func:`gathered` is repeated here. A call per column would count references to the arrays, in
+    the time of a sum of 38 entries.
     """
     for q in range(features.size):
         lo, hi = starts[features[q]], starts[features[q] + 1]
@@ -97,9 +97,9 @@ def add_sums(starts, rows, values, features, g, out):
 
 @inlined
 def gathered(rows, values, lo, hi, g):
-    """Return Σ x[p] g[rows[p]] over the places p from lo to hi - 1, with x = 1 if there are no values.
+    """Return Σ x[p] g[rows[p]] over positions p from lo to hi - 1, with x = 1 if there are no values.
 
-    A column with an entry in each row is read without row numbers.
+    A column with an entry in each row is read without row indices.
     """
     if values.size == 0:
         total = sum_at(rows, lo, hi, g)
@@ -112,10 +112,10 @@ def gathered(rows, values, lo, hi, g):
 
 @inlined
 def product_at(rows, values, lo, hi, g):
-    """Return Σ x[p] g[rows[p]] over the places p from lo to hi - 1.
+    """Return Σ x[p] g[rows[p]] over positions p from lo to hi - 1.
 
-    Four sums are accumulated, as additions to a single one would wait for each other. Places are unsigned: a
-    negative index counts from the end, and the check for it would double the time.
+    Four partial sums are accumulated, as additions to a single one would wait for each other. Positions are
+    unsigned: a negative index counts from the end, and the check for it would double the time.
     """
     p, end = np.uint64(lo), np.uint64(hi)
     rest = end - (end - p) % FOUR
@@ -132,7 +132,7 @@ def product_at(rows, values, lo, hi, g):
 
 @inlined
 def sum_at(rows, lo, hi, g):
-    """Return Σ g[rows[p]] over the places p from lo to hi - 1, as :func:`product_at` does."""
+    """Return Σ g[rows[p]] over positions p from lo to hi - 1, as :func:`product_at` does."""
     p, end = np.uint64(lo), np.uint64(hi)
     rest = end - (end - p) % FOUR
     a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
@@ -148,7 +148,11 @@ def sum_at(rows, lo, hi, g):
 
 @reordered
 def product(x, at, g, first, n):
-    """Return Σ x[at + i] g[first + i] over i < n, all unsigned: slices would take the time of short sums."""
+    """Return Σ x[at + i] g[first + i] over i < n, without slices, whose creation would cost as much as a
+    short sum.
+
+    All integers are unsigned.
+    """
     total = 0.0
     for i in range(n):
         total += x[at + i] * g[first + i]
@@ -194,8 +198,10 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
 
 @kernel
 def add_columns(starts, rows, values, features, v, z):
-    """Add x_i,features[q] v[q] to z[i] over one block; the cases are those of :func:`scatter`, written out as
-    in :func:`add_sums`."""
+    """Add x_i,features[q] v[q] to z[i] over one block.
+
+    The body of :func:`scatter` is repeated here, for the same reason as in :func:`add_sums`.
+    """
     for q in range(features.size):
         lo, hi = starts[features[q]], starts[features[q] + 1]
         if values.size == 0:
@@ -208,9 +214,9 @@ def add_columns(starts, rows, values, features, v, z):
 
 @inlined
 def scatter(rows, values, lo, hi, v, z):
-    """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1, with x = 1 if there are no values.
+    """Add v x[p] to z[rows[p]] for positions p from lo to hi - 1, with x = 1 if there are no values.
 
-    A column with an entry in each row is read without row numbers.
+    A column with an entry in each row is read without row indices.
     """
     if values.size == 0:
         scatter_ones(rows, lo, hi, v, z)
@@ -222,20 +228,20 @@ def scatter(rows, values, lo, hi, v, z):
 
 @inlined
 def scatter_ones(rows, lo, hi, v, z):
-    """Add v to z[rows[p]] for the places p from lo to hi - 1."""
+    """Add v to z[rows[p]] for positions p from lo to hi - 1."""
     for p in range(np.uint64(lo), np.uint64(hi)):
         z[rows[p]] += v
 
 
 @inlined
 def scatter_values(rows, values, lo, hi, v, z):
-    """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1."""
+    """Add v x[p] to z[rows[p]] for positions p from lo to hi - 1."""
     for p in range(np.uint64(lo), np.uint64(hi)):
         z[rows[p]] += v * values[p]
 
 
 @kernel
 def add_multiple(x, at, v, z):
-    """Add v x[at + i] to z[i]."""
+    """Add v x[at + i] to z[i] for all i."""
     for i in range(np.uint64(z.size)):
         z[i] += v * x[at + i]

@@ -1,4 +1,5 @@
-"""X row by row, made from its blocks of columns, products of that, and the sums of squares of columns."""
+"""X stored by rows, converted from its blocks of columns; products with it, and sums of squares of
+columns."""
 
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ ENTRIES_PER_CALL = 16_000_000
 
 
 class CSR(NamedTuple):
-    """X as arrays in compressed sparse row format, read-only: entries k of row i, from ``indptr[i]`` up to
-    ``indptr[i + 1]``, have the values ``data[k]`` in the columns ``indices[k]``, ascending."""
+    """X as read-only arrays in compressed sparse row format.
+
+    Entries k of row i, from ``indptr[i]`` to ``indptr[i + 1]`` - 1, have the values ``data[k]`` in the
+    columns ``indices[k]``, ascending.
+    """
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -27,7 +31,10 @@ class CSR(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """X row by row: ``features[starts[i]:starts[i + 1]]`` and ``values`` (empty for a matrix of ones)."""
+    """X by rows: row i has ``features[starts[i]:starts[i + 1]]`` and the same slice of ``values``.
+
+    ``values`` is empty for a matrix of ones.
+    """
 
     starts: np.ndarray
     features: np.ndarray
@@ -40,7 +47,7 @@ class Rows(NamedTuple):
         return row_squares(self.starts, self.values)
 
     def squared(self) -> Rows:
-        """Return the rows of the x_ij²."""
+        """Return the rows with entries x_ij²."""
         return self._replace(values=self.values * self.values)
 
     def adjoint(self, G: np.ndarray, n_features: int, each: Callable) -> np.ndarray:
@@ -50,7 +57,7 @@ class Rows(NamedTuple):
         return sums.sum(axis=0)
 
     def with_constant(self, j: int) -> Rows:
-        """Return a copy with a last entry 1 of feature ``j`` in each row."""
+        """Return a copy with an entry 1 of feature ``j`` appended to each row."""
         n = self.starts.size - 1
         features = np.empty(self.features.size + n, dtype=np.int32)
         values = np.empty(features.size if self.values.size else 0)
@@ -58,7 +65,8 @@ class Rows(NamedTuple):
         return Rows(self.starts + np.arange(n + 1), features, values)
 
     def each_part(self, task: Callable[[int, int, int], None], width: int, each: Callable) -> None:
-        """Call task(lo, hi, k) for consecutive slices of the rows of part k, which keep each call short."""
+        """Call task(lo, hi, k) for consecutive slices of the rows of each part k, so that each call is
+        short."""
         n = self.starts.size - 1
         step = max(1, ENTRIES_PER_CALL * n // max(self.features.size * width, 1))
 
@@ -71,7 +79,7 @@ class Rows(NamedTuple):
         each(walk, range(ROW_PARTS))
 
     def some(self, rows: np.ndarray, n_features: int) -> sp.csr_array:
-        """Copy a few rows, for products with only these rows."""
+        """Return a copy of a few rows, for products with only these rows."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -81,7 +89,7 @@ class Rows(NamedTuple):
 
 @kernel
 def append_ones(starts, features, values, j, new_features, new_values):
-    """Copy rows, each with a last entry 1 of feature ``j``; there are no values if all are one."""
+    """Copy rows, with an entry 1 of feature ``j`` appended to each; ``values`` is empty if all are one."""
     for i in range(starts.size - 1):
         for p in range(starts[i], starts[i + 1]):
             new_features[p + i] = features[p]
@@ -94,7 +102,7 @@ def append_ones(starts, features, values, j, new_features, new_values):
 
 @kernel
 def row_squares(starts, values):
-    """Return Σ x² of each row."""
+    """Return Σ x² of each row, as an array."""
     out = np.zeros(starts.size - 1)
     for i in range(out.size):
         for p in range(starts[i], starts[i + 1]):
@@ -122,8 +130,10 @@ def column_squares(edges, starts, values):
 
 @kernel
 def count_columns(starts, features, values, counts, squares):
-    """Add the number of entries of each feature in some rows to ``counts``, and Σ x² to ``squares``; there
-    are no ``values`` if all are one."""
+    """Add the number of entries of each feature in some rows to ``counts``, and Σ x² to ``squares``.
+
+    ``values`` is empty if all are one.
+    """
     for p in range(starts[0], starts[-1]):
         j = np.uint32(features[p])
         counts[j] += 1
@@ -164,7 +174,7 @@ class SomeRows:
         self.entries = self.rows.features.size
 
     def has(self, features: np.ndarray) -> bool:
-        """Return whether all of these are there."""
+        """Return whether all of these features are stored."""
         return bool(np.isin(features, self.features, assume_unique=True).all())
 
     def write_scores(
@@ -183,8 +193,8 @@ class SomeRows:
 
 @kernel
 def transpose(edges, starts, rows, values, some):
-    """Turn the columns ``some`` of blocks, ascending, into rows, in which they are numbered as they stand
-    there, and ascend."""
+    """Return the columns ``some`` (ascending) of blocks by rows; features are indices into ``some``,
+    ascending."""
     place = np.zeros(edges[-1] + 1, np.int64)
     for b in range(starts.shape[0]):
         for j in some:
@@ -208,9 +218,10 @@ def transpose(edges, starts, rows, values, some):
 
 @kernel
 def row_scores(starts, features, values, V, lo, hi, Z):
-    """Write Σ_j x_ij V[j] to Z[i] for the rows from ``lo`` to ``hi``, added up by ascending features.
+    """Write Σ_j x_ij V[j] to Z[i] for the rows from ``lo`` to ``hi`` - 1, summed by ascending features.
 
-    Feature numbers are read as unsigned, as a negative one would count from the end."""
+    Feature indices are read as unsigned, since a negative index would count from the end.
+    """
     m = Z.shape[1]
     for i in range(lo, hi):
         z, p, end = Z[i], starts[i], starts[i + 1]
@@ -232,7 +243,7 @@ def row_scores(starts, features, values, V, lo, hi, Z):
 
 @kernel
 def row_adjoint(starts, features, values, G, lo, hi, sums):
-    """Add x_ij G[i] to sums[j] for the rows from ``lo`` to ``hi``."""
+    """Add x_ij G[i] to sums[j] for the rows from ``lo`` to ``hi`` - 1."""
     m = G.shape[1]
     if m == 1:
         alone = sums.reshape(-1)

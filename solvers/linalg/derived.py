@@ -1,4 +1,4 @@
-"""Arrays made of the data once, at their first use, and shared by all runs."""
+"""Arrays derived from the data once, at their first use, and shared by all runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ..compute.jit import compile_clock
 
 
 class Derived:
-    """Arrays derived from the data at their first use. Each run that uses one counts its CPU time as set-up,
-    whether it computed the array or not."""
+    """Arrays derived from the data at their first use.
+
+    Each run that uses an array counts its CPU time as set-up, whether it computed the array or not.
+    """
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Any, float]] = {}
@@ -24,7 +26,7 @@ class Derived:
         self._used: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
-        """Return whether the array called ``name`` is there."""
+        """Return whether the array called ``name`` has been computed."""
         return name in self._made
 
     @property
@@ -33,14 +35,16 @@ class Derived:
         return frozenset(self._used)
 
     def attached(self) -> Self:
-        """Share the arrays with another user, which has its own record of those it used."""
+        """Return a copy that shares the arrays, with its own record of those it used."""
         other = copy.copy(self)
         other._forget()
         return other
 
     def __call__(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the array called ``name``, made by ``make`` if it is missing. ``make`` must not pulse: a run
-        that is paused in it would block all others."""
+        """Return the array called ``name``, computed by ``make`` if it is missing.
+
+        ``make`` must not pulse: a run that is paused in it would block all others.
+        """
         if name not in self._used:
             began = compile_clock.net()
             with self._lock:

@@ -24,13 +24,13 @@ from .working_set import Columns, WorkingSet
 
 #: Bytes of columns that are copied side by side for a working set, at most.
 GATHERED_BYTES = 48 * 2**20
-#: Entries of a column in a block from which on it does not matter which columns lie next to it.
+#: Entries of a column in a block from which on its neighbours in memory do not matter.
 LONG_COLUMN = 1024
 #: Entries of a fresh array that are cleared between two pulses, some 20 ms.
 CLEARED_PER_PULSE = 4_000_000
 #: Weights read between two pulses.
 WEIGHTS_PER_PULSE = 4_000_000
-#: Runs of features for each thread: they take turns, as some take longer.
+#: Slices of features per thread, since some take longer than others.
 RUNS_PER_THREAD = 2
 #: All members, and none.
 EVERY_MEMBER = slice(None)
@@ -38,7 +38,7 @@ NO_MEMBERS = np.zeros(0, dtype=np.int64)
 
 
 class Design:
-    """The data matrix X, cut into blocks of rows, each stored by columns with 16-bit local row numbers.
+    """The data matrix X, cut into blocks of rows, each stored by columns with 16-bit local row indices.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ class Design:
 
     Notes
     -----
-    Between a column and the scores lies a gather over rows; with blocks that fit the cache it costs a
-    fraction of what it costs over all rows. A matrix of ones stores no values. Columns of block b are
+    Products gather scores over the rows of a column; with blocks that fit the cache this costs a fraction of
+    the time over all rows. A matrix of ones stores no values. Columns of block b are
     ``rows[starts[b, j]:starts[b, j + 1]]`` and the same of ``values`` (empty when ``binary``).
 
-    A large sparse X with one output stays by rows, as turning it into columns takes longer than many a run.
-    Columns are made when a solver asks for all, or picked for a working set, and count as its set-up.
+    A large sparse X with one output is stored by rows, since converting it takes longer than many runs.
+    Columns are computed when a solver needs all, or picked for a working set, and count as its set-up.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Design:
 
     @property
     def columns(self) -> Columns:
-        """Return all columns of X; make them at the first call if X is large and sparse."""
+        """Return all columns of X; if X is large and sparse they are computed at the first call."""
         return self.stored.all_columns(self.derived)
 
     @property
@@ -128,11 +128,12 @@ class Design:
         return self.columns.values
 
     def columns_of(self, features: np.ndarray) -> tuple[Columns, np.ndarray]:
-        """Return columns among which are those of ``features``, and the place of each."""
+        """Return stored columns, and the index among these of the column of each of ``features``."""
         return self.stored.columns_of(features, self.derived)
 
     def expect(self, gradient: np.ndarray) -> None:
-        """Expect weights to be needed in decreasing order of their entries in the ``gradient`` at w = 0."""
+        """Announce that weights with large entries of the ``gradient`` at w = 0 will probably be needed
+        first."""
         self.stored.expect(gradient)
 
     @property
@@ -143,7 +144,7 @@ class Design:
     def of_blocks(
         cls, edges: np.ndarray, columns: Columns, n_outputs: int, n_tail: int = 0, team: Team | None = None
     ) -> Self:
-        """Return the design of columns that are already cut into blocks, at the rows ``edges``."""
+        """Return the design of columns that are already cut into row blocks; ``edges`` has their bounds."""
         design = cls.__new__(cls)
         design._describe((int(edges[-1]), columns.starts.shape[1] - 1), n_outputs, n_tail, team)
         design.edges, design.block_rows = edges, int(edges[1] - edges[0])
@@ -152,8 +153,7 @@ class Design:
         return design
 
     def attached(self, pulse: Callable[[], None]) -> Self:
-        """Return a shallow copy with its own pulse, count of touched entries, and record of derived
-        arrays."""
+        """Return a shallow copy with its own pulse, count of entries read, and record of derived arrays."""
         other = copy.copy(self)
         other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
         return other
@@ -163,17 +163,16 @@ class Design:
         return WorkingSet(coordinates, self.n_features, self.n_outputs, self.size)
 
     def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return views of flat weights: W (n_features x n_outputs) and the tail."""
+        """Return views of flat weights: W (n_features, n_outputs) and the tail."""
         body = self.n_features * self.n_outputs
         return w[:body].reshape(self.n_features, self.n_outputs), w[body:]
 
     def cost(self, active: WorkingSet | None) -> int:
-        """Count the entries of X that a product over these weights touches."""
+        """Return the number of entries of X that a product over these weights reads."""
         return self.nnz if active is None or active.full else int(self.column_nnz[active.rows()[0]].sum())
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
-        """Return A v for weights v, one value a member of ``active`` (None: all weights); zeros cost
-        nothing."""
+        """Return A v for weights v, one per member of ``active`` (None: all weights); zeros are skipped."""
         Z, tail = recycled(self.n_rows, self.n_outputs), np.zeros(self.n_tail)
         part = None if active is None or active.full else active
         if part is not None and (rows := self._some_rows(part, v[: part.n_body] != 0.0)) is not None:
@@ -212,8 +211,8 @@ class Design:
     def _occupied(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return the features with a non-zero weight, their rows of W, and the tail.
 
-        This is for weights that are many enough to handle all outputs of a feature at once; None for others.
-        No array of the length of v is allocated if all features have a non-zero weight.
+        Return None unless it pays to handle all outputs of a feature at once. No array of the length of v is
+        allocated if all features have a non-zero weight.
         """
         if self.n_outputs == 1:
             return None
@@ -250,35 +249,33 @@ class Design:
         return rows, np.concatenate([self.values[lo:hi] for _, lo, hi in spans])
 
     def by_rows(self) -> Rows:
-        """Return X row by row, for solvers that walk over samples: a second copy, made at the first call."""
+        """Return X by rows, for solvers that visit samples: a second copy, computed at the first call."""
         return self.stored.by_rows(self.derived)
 
     def csr(self) -> CSR:
-        """Return X row by row with all its values, also those of a matrix of ones."""
+        """Return X by rows with explicit values, also for a matrix of ones."""
         starts, features, values = self.by_rows()
         if self.binary:
             values = self.derived("ones", lambda: np.ones(features.size))
         return CSR(*map(read_only, (starts, features, values)))
 
     def column_squares(self) -> np.ndarray:
-        """Return Σ_i x_ij² of each column, made at the first call."""
+        """Return Σ_i x_ij² of each column, computed at the first call."""
         return self.stored.column_squares(self.derived)
 
     def longest_column(self) -> float:
-        """Return the largest length ‖x_j‖ of a column; weights of the tail have ones in each row."""
+        """Return the largest length ‖x_j‖ of a column; a weight of the tail counts as a column of ones."""
         longest = math.sqrt(self.column_squares().max(initial=0.0))
         return max(longest, math.sqrt(self.n_rows)) if self.n_tail else longest
 
     def column_lengths(self) -> np.ndarray:
-        """Return ‖x_j‖ of each column, made at the first call."""
+        """Return ‖x_j‖ of each column, computed at the first call."""
         squares = self.column_squares()
         return self.derived("column lengths", lambda: np.sqrt(squares))
 
     def reach(self, v: np.ndarray, active: WorkingSet | None = None, first: int = 0) -> float:
-        """Return Σ_j ‖x_j‖ |v_j|, an upper bound of ‖A v‖ and of the norm of every partial sum of A v.
-
-        v has one entry per member of ``active`` (None: per weight from number ``first`` on).
-        """
+        """Return Σ_j ‖x_j‖ |v_j|, an upper bound on ‖A v‖ and on the norm of every partial sum of A v. v has
+        one entry per member of ``active`` (None: per weight from index ``first`` on)."""
         members = NO_MEMBERS if active is None or active.full else active.coordinates
         lengths, total = self.column_lengths(), 0.0
         for lo in range(0, v.size, WEIGHTS_PER_PULSE):
@@ -289,7 +286,7 @@ class Design:
         return total
 
     def squared(self) -> Design:
-        """Return the design of the x_ij²; that of a matrix of ones is itself."""
+        """Return the design with entries x_ij²; a matrix of ones returns itself."""
         if self.binary:
             return self
         other = copy.copy(self)
@@ -317,19 +314,19 @@ class Design:
         return self.squared().adjoint(h, alone)
 
     def first_rows(self, n: int) -> sp.csr_array:
-        """Return the first ``n`` rows, all of which are in the first block."""
+        """Return the first ``n`` rows, which must be in the first block."""
         return self.stored.first_rows(n)
 
     def digest(self) -> str:
-        """Hash the entries of X."""
+        """Return a hash of the entries of X."""
         return digest_of(np.array(self.shape), *self.stored.arrays)
 
     def take(self, rows: np.ndarray) -> Design:
-        """Return a design of these rows (ascending) with all features, which copies their entries."""
+        """Return a design of copies of these rows (ascending), with all features."""
         return Design(self.stored.take(rows, self.pulse), self.n_outputs, self.n_tail, self.team)
 
     def head(self, n: int) -> Design:
-        """Return the first ``n`` rows, with only the features that occur in them."""
+        """Return a design of the first ``n`` rows, with only the features that occur in them."""
         X = self.first_rows(n)
         occurring = np.unique(X.indices) if X.nnz else np.arange(1)
         return Design(X[:, occurring], self.n_outputs, self.n_tail)
@@ -387,12 +384,12 @@ class Design:
         self._each_feature(task, features, self.n_outputs)
 
     def _some_rows(self, active: WorkingSet, needed: np.ndarray | slice = EVERY_MEMBER) -> SomeRows | None:
-        """Return X row by row with the members' features, if products are computed along rows.
+        """Return X by rows with the members' features; return None if products by columns are faster.
 
-        They are if the scores of a block do not fit the cache, nor those of one output its first level.
-        Moreover columns would have to be read for so many outputs that rows with all outputs cost less,
-        though only some members are ``needed``. The rows serve all sets restricted from this one, until half
-        of the entries is not needed.
+        Rows are faster if neither the scores of a block fit the cache, nor those of one output its first
+        level. Moreover columns must be read for so many outputs that rows with all outputs cost less, though
+        only some members are ``needed``. The rows serve all sets restricted from this one, until half of the
+        entries is not needed.
         """
         near = self.block_rows * self.n_outputs * 8 <= SLAB_BYTES or self.block_rows * 8 <= NEAR_BYTES
         if near or self.n_outputs == 1:
@@ -410,17 +407,17 @@ class Design:
         self.team.each(walk, parts, self.pulse)
 
     def _by_rows(self, active: WorkingSet) -> bool:
-        """Return whether to handle all outputs of a feature at once."""
+        """Return whether products should handle all outputs of a feature at once."""
         return self.n_outputs > 1 and self._pays_by_rows(active.n_body, active.rows()[0].size)
 
     def _pays_by_rows(self, members: int, features: int) -> bool:
-        """Return whether products by rows are faster: if more than one output, and a sixth of all, is
+        """Return whether products by rows are faster: more than one output, and a sixth of all, must be
         needed."""
         return members > features * max(self.n_outputs / 6, 1.5)
 
     def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
-        """Return the columns to read for the members, and which of them each member has, in ``by_output``
-        order."""
+        """Return the columns to read for the members, and the index of each member's column, ordered by
+        output."""
         shared = active.lineage
         if shared.columns is None or shared.base is None:
             return self.columns_of(active.by_output()[1])
@@ -428,7 +425,7 @@ class Design:
         return self.columns_of(active.by_output()[1]) if places is None else (shared.columns, places)
 
     def _gather(self, active: WorkingSet) -> None:
-        """Copy the columns of a set next to each other, in the order of the products."""
+        """Copy the columns of a set next to each other, in the order in which products read them."""
         shared = active.lineage
         shared.gradients += 1
         if self.stored.rows is not None or shared.gradients < 2:  # picked columns lie side by side already
@@ -444,11 +441,8 @@ class Design:
         shared.base, shared.entries = active, entries
 
     def _each_block(self, task: Callable, features: np.ndarray, width: int) -> None:
-        """Call task(block, lo, hi) for every block, which threads share, and every slice of ``features``.
-
-        The slices are consecutive and keep each call short. Those of one block are visited one after the
-        other.
-        """
+        """Call task(block, lo, hi) for every block, in parallel, and every slice of ``features``. Slices are
+        consecutive, and short enough that each call is short. Those of a block are visited in order."""
         runs = self._runs(features, width, 1)
 
         def walk(b: int) -> Iterator[None]:
@@ -459,11 +453,8 @@ class Design:
         self.team.each(walk, range(self.n_blocks), self.pulse)
 
     def _each_feature(self, task: Callable, features: np.ndarray, width: int) -> None:
-        """Call task(block, lo, hi) for every slice of ``features``, which threads share, and every block.
-
-        The blocks of one slice are visited one after the other, so that sums over blocks do not depend on the
-        number of threads.
-        """
+        """Call task(block, lo, hi) for every slice of ``features``, in parallel, and every block. The blocks
+        of one slice are visited in order, so that sums over blocks do not depend on the number of threads."""
 
         def walk(run: tuple[int, int]) -> Iterator[None]:
             for b in range(self.n_blocks):
@@ -493,7 +484,7 @@ class Design:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view of an array that cannot be written to."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,7 +1,7 @@
 """Kernels of l1 ‖v‖₁ + l2 ‖v‖₂ + sup ‖v‖_∞ on one row v of weights.
 
-Every penalty that separates into rows is of this form, with at most one of ``l2`` and ``sup`` positive:
-ℓ1, ℓ1/ℓ2, ℓ1/ℓ∞, sparse group, and nothing at all. Strengths are those of the penalty times the step.
+Every penalty that separates into rows has this form, with at most one of ``l2`` and ``sup`` positive: ℓ1,
+ℓ1/ℓ2, ℓ1/ℓ∞, sparse group, and none. Strengths are those of the penalty times the step.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from ..compute.jit import kernel
 
 #: Entries this close to the largest one, relatively, share the ℓ∞ norm with it.
 LARGEST_TIE = 1e-12
-#: The penalty factors of rows whose strengths are all the same.
+#: The penalty factors of rows if all are 1.
 NO_FACTORS = np.empty(0)
 
 
@@ -22,7 +22,7 @@ def factor_of(factors, j):
 
 @kernel
 def norm(v):
-    """Return ‖v‖₂, by a loop: array expressions would dominate the compile time."""
+    """Return ‖v‖₂, computed in a loop: array expressions would take most of the compilation time."""
     squares = 0.0
     for c in range(v.size):
         squares += v[c] * v[c]
@@ -42,15 +42,14 @@ def largest_entry(v):
 def violation_of(v, l2, sup):
     """Return the violation of a row with the minimum-norm subgradient v.
 
-    It is ‖v‖₂ if the penalty has a norm of rows, else the largest absolute entry, as each weight counts
-    separately.
+    It is ‖v‖₂ if the penalty has a norm of rows, else the largest absolute entry, as weights are independent.
     """
     return norm(v) if l2 > 0.0 or sup > 0.0 else largest_entry(v)
 
 
 @kernel
 def row_value(v, l1, l2, sup):
-    """Return the penalty of a row."""
+    """Return the penalty of a row v."""
     total, squares, top = 0.0, 0.0, 0.0
     for c in range(v.size):
         a = abs(v[c])
@@ -62,8 +61,10 @@ def row_value(v, l1, l2, sup):
 
 @kernel
 def row_prox(v, l1, l2, sup):
-    """Replace v by argmin_u ½‖u - v‖² + penalty(u): ℓ1 first, then the norm of the row (the other order is
-    wrong)."""
+    """Replace v by argmin_u ½‖u - v‖² + penalty(u).
+
+    The prox of ℓ1 comes first, then that of the norm of the row: the reverse order would be wrong.
+    """
     if l1 > 0.0:
         for c in range(v.size):
             v[c] = soft_thresholded(v[c], l1)
@@ -81,17 +82,17 @@ def row_prox(v, l1, l2, sup):
 
 @kernel
 def soft_thresholded(v, l1):
-    """Return S(v, l1) of a number, without -0."""
+    """Return S(v, l1) of a number; the result is never -0."""
     return max(v - l1, 0.0) + min(v + l1, 0.0)
 
 
 @kernel
 def simplex_threshold(u, total):
-    """Find θ with Σ max(u - θ, 0) = total > 0; it is negative if Σ|u| < total and u >= 0.
+    """Return the θ with Σ max(u - θ, 0) = total > 0; it is negative if Σ|u| < total and u >= 0.
 
     Michelot 1986: compute θ over all entries, then over the entries above θ, until no entry is removed.
-    (Rounding may bring back an entry that equals θ, so the loop ends when the number of entries no longer
-    decreases.)
+    Rounding may bring back an entry that equals θ. So the loop ends when the number of entries does not
+    decrease.
     """
     theta, count = -np.inf, u.size + 1
     while True:
@@ -107,7 +108,7 @@ def simplex_threshold(u, total):
 
 @kernel
 def row_subgradient(w, g, l1, l2, sup, out):
-    """Write the shortest g + u to ``out``, u a subgradient of the penalty at w."""
+    """Write the shortest vector g + u to ``out``, u a subgradient of the penalty at w."""
     top, squares = 0.0, 0.0
     for c in range(w.size):
         top = max(top, abs(w[c]))
@@ -140,7 +141,7 @@ def row_subgradient(w, g, l1, l2, sup, out):
 
 @kernel
 def rows_value(W, l1, l2, sup, factors):
-    """Sum the penalty over rows, each times its factor."""
+    """Return the sum of the penalty over rows, each times its factor."""
     total = 0.0
     for j in range(W.shape[0]):
         total += factor_of(factors, j) * row_value(W[j], l1, l2, sup)
@@ -149,7 +150,7 @@ def rows_value(W, l1, l2, sup, factors):
 
 @kernel
 def rows_prox(V, l1, l2, sup, factors):
-    """Replace each row by its prox."""
+    """Replace each row of V by its prox."""
     for j in range(V.shape[0]):
         v = factor_of(factors, j)
         row_prox(V[j], v * l1, v * l2, v * sup)
@@ -176,8 +177,11 @@ def rows_violation(W, G, l1, l2, sup, factors):
 
 @kernel
 def sparse_group_dual(G, rho):
-    """Find the smallest t with ‖S(G_j, ρt)‖₂ <= (1 - ρ)t for all rows j: the dual norm of
-    ρ‖·‖₁ + (1 - ρ)Σ‖·‖₂, by bisection in the rows that are not satisfied yet."""
+    """Return the smallest t with ‖S(G_j, ρt)‖₂ <= (1 - ρ)t for all rows j: the dual norm of ρ‖·‖₁ + (1 -
+    ρ)Σ‖·‖₂.
+
+    It is found by bisection in the rows that do not satisfy this yet.
+    """
     t = 0.0
     for j in range(G.shape[0]):
         if _satisfied(G[j], t, rho):

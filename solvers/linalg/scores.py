@@ -1,4 +1,4 @@
-"""Scores A w, which a design computes from weights and a loss is a function of."""
+"""Scores A w, which a design computes from weights, and of which a loss is a function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPARE = 2
 
 
 class _Loan:
-    """Memory of one array, which is returned for reuse once no array uses it."""
+    """The memory of one array, which is returned for reuse once no array uses it."""
 
     __slots__ = ("__array_interface__", "_memory", "_spare")
 
@@ -29,7 +29,7 @@ class _Loan:
 
 
 class _Recycled(threading.local):
-    """Arrays as large as scores, in memory released by earlier arrays.
+    """Allocation of arrays as large as scores, in memory released by earlier arrays.
 
     Getting fresh pages from the system takes the same time as writing to them.
     """
@@ -62,7 +62,7 @@ class Scores:
 
     __slots__ = ("Z", "tail")
 
-    #: whether Z can be read: it is in this process
+    #: whether Z is in this process, so that it can be read
     at_hand = True
 
     def __init__(self, Z: np.ndarray, tail: np.ndarray) -> None:
@@ -70,11 +70,11 @@ class Scores:
         self.tail = tail  # (n_tail,)
 
     def plus(self, t: float, delta: Scores) -> Scores:
-        """Return new scores, these plus ``t`` times ``delta``."""
+        """Return new scores: these plus ``t`` times ``delta``."""
         return Scores(self.Z + t * delta.Z, self.tail + t * delta.tail)
 
     def dot(self, other: Scores) -> float:
-        """Sum the products of entries, those of the tail included."""
+        """Return the dot product with other scores, the tail included."""
         return float(np.vdot(self.Z, other.Z) + self.tail @ other.tail)
 
     def __neg__(self) -> Scores:
@@ -85,13 +85,13 @@ class Scores:
         return float(max(np.abs(self.Z).max(initial=0.0), np.abs(self.tail).max(initial=0.0)))
 
     def move(self, t: float, delta: Scores) -> None:
-        """Add ``t`` times ``delta`` to these scores."""
+        """Add ``t`` times ``delta`` to these scores, in place."""
         add_scaled(self.Z.reshape(-1), t, delta.Z.reshape(-1))
         self.tail += t * delta.tail
 
 
 @kernel
 def add_scaled(z, t, delta):
-    """Add t delta to z, without a temporary."""
+    """Add t delta to z in place, without a temporary array."""
     for i in range(z.size):
         z[i] += t * delta[i]

@@ -1,4 +1,4 @@
-"""The conversion of X into blocks of rows, each stored by columns."""
+"""Conversion of X into blocks of rows, each stored by columns."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ from .working_set import Columns
 
 #: Bytes of scores of one block of rows: they should stay in the second-level cache.
 SLAB_BYTES = 512 * 1024
-#: Bytes of them of one output that lie in the first-level cache.
+#: Bytes of the scores of one output that should fit in the first-level cache.
 NEAR_BYTES = 32 * 1024
 #: Entries of a dense matrix that are turned into floating-point numbers at a time.
 CAST_ENTRIES = 1_000_000
 #: Entries listed at a time, which stay in the first-level cache.
 ENTRIES_LISTED = 2048
-#: Row numbers and values of entries that are counted, and not stored.
+#: Row indices and values of entries that are only counted.
 NO_ENTRIES = np.empty(0, dtype=np.uint16), np.empty(0)
 
 
 class CanonicalRows(sp.csr_array):
-    """A sparse matrix in CSR format that was checked: its arrays make a matrix of its shape, and each row has
-    its features in ascending order, once."""
+    """A validated sparse matrix in CSR format.
+
+    Its arrays are consistent with its shape, and each row has its features in ascending order without
+    duplicates.
+    """
 
 
 def plain_rows(X: Any) -> Any:
-    """Return a sparse matrix by rows, each with its features in ascending order, once, and without zeros."""
+    """Return a sparse matrix by rows, with ascending features, without duplicates and explicit zeros."""
     canonical = isinstance(X, CanonicalRows)
     if not canonical:
         X = checked_rows(X) if sp.issparse(X) else sp.csr_array(X)
@@ -46,10 +49,10 @@ def plain_rows(X: Any) -> Any:
 
 
 def checked_rows(X: Any, name: str = "X") -> Any:
-    """Return a sparse matrix (n, d) in CSR format, which shares the arrays of the given one if possible.
+    """Return a sparse matrix (n, d) in CSR format, which shares the arrays of the given matrix if possible.
 
-    Raises ValueError if its arrays do not make a matrix of its shape: compiled code would read
-    beyond them.
+    Raises ValueError, with ``name`` in the message, if its arrays are inconsistent with its shape: compiled
+    code would read beyond them.
     """
     try:
         X = _checked(X)
@@ -64,8 +67,11 @@ def checked_rows(X: Any, name: str = "X") -> Any:
 
 
 def _checked(X: Any) -> Any:
-    """Return a sparse matrix of the same arrays, after checking all their indices. Those of the other formats
-    are Python objects, or follow from the shape."""
+    """Return a sparse matrix with the same arrays, after checking all their indices.
+
+    Only formats with arrays of indices are checked. Those of others are Python objects, or follow from the
+    shape.
+    """
     if X.format == "coo":
         return type(X)((X.data, X.coords), shape=X.shape)
     if X.format in ("csr", "csc", "bsr"):
@@ -97,9 +103,11 @@ def _pieces(entries: np.ndarray, step: int = CAST_ENTRIES) -> Iterator[np.ndarra
 
 
 def rows_of_block(n: int, d: int, m: int, nnz: int) -> int:
-    """Choose the number of rows in a block, about the same in each: scores of a block fit the slab, and
-    columns keep some 8 entries a block on average. Full columns are read so fast that the scores of an output
-    should be nearer."""
+    """Return the number of rows per block, about the same in each.
+
+    The scores of a block should fit the slab, with about 8 entries per block and column on average. Full
+    columns are read so fast that the scores of an output should be in a nearer cache.
+    """
     slab = min(SLAB_BYTES, NEAR_BYTES * m) if nnz == n * d else SLAB_BYTES
     rows = 1 << max(7, (slab // (8 * m)).bit_length() - 1)
     while rows < n and nnz * rows < 8 * n * d:
@@ -109,13 +117,15 @@ def rows_of_block(n: int, d: int, m: int, nnz: int) -> int:
 
 
 def _whole(X: Any, nnz: int, binary: bool) -> bool:
-    """Return whether X is an array all of whose entries are stored."""
+    """Return whether X is a dense array without zeros, other than a matrix of ones."""
     return isinstance(X, np.ndarray) and nnz == X.size and not binary
 
 
 def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool, *, constant: bool = False) -> Columns:
-    """Turn X, with ``nnz`` entries, into columns, cut into blocks at the rows ``edges``; add a last column of
-    ones if ``constant``."""
+    """Return X, with ``nnz`` entries, as columns cut into blocks at the rows ``edges``.
+
+    A last column of ones is added if ``constant``.
+    """
     (n, d), made, whole = X.shape, hasattr(X, "csc_rows"), _whole(X, nnz, binary)
     entries = nnz + n * constant
     starts = np.zeros((len(edges) - 1, d + constant + 1), dtype=np.int64)
@@ -147,14 +157,14 @@ def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool, *, constant: bool 
 
 
 def write_ones(columns: Columns, at: int, n: int) -> int:
-    """Store a column with 1 in each of the ``n`` rows of a block, and return where it ends."""
+    """Store a column with 1 in each of the ``n`` rows of a block; return the position after it."""
     columns.rows[at : at + n] = np.arange(n, dtype=np.uint16)
     columns.values[at : at + n] = 1.0
     return at + n
 
 
 def side_by_side(columns: Columns, features: np.ndarray, each: Callable) -> Columns:
-    """Copy the columns ``features``, in this order; ``each`` calls a function with each block."""
+    """Return copies of the columns ``features``, in this order; ``each`` calls a function with each block."""
     lengths = columns.starts[:, features + 1] - columns.starts[:, features]
     starts = np.zeros((len(lengths), features.size + 1), dtype=np.int64)
     np.cumsum(lengths, axis=1, out=starts[:, 1:])
@@ -169,10 +179,10 @@ def side_by_side(columns: Columns, features: np.ndarray, each: Callable) -> Colu
 
 
 def write_columns(X: Any, lo: int, hi: int, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
-    """Store the non-zero entries of rows lo to hi of X at the ``place`` of their columns.
+    """Store the non-zero entries of rows lo to hi - 1 of X at the positions ``place`` of their columns.
 
-    Row numbers count from lo, and values are empty if all are one. Without an array of rows, the entries are
-    counted in ``place`` instead.
+    Row indices are relative to lo, and ``values`` is empty if all are one. With an empty array of rows, the
+    entries are only counted in ``place``.
     """
     if isinstance(X, np.ndarray):
         for first in range(lo, hi, few := max(1, CAST_ENTRIES // X.shape[1])):
@@ -188,10 +198,10 @@ def write_columns(X: Any, lo: int, hi: int, place: np.ndarray, rows: np.ndarray,
 
 @kernel
 def into_columns(starts, features, entries, place, rows, values):
-    """Store the entries of rows, none of them zero, at the ``place`` of their columns.
+    """Store the non-zero entries of rows at the positions ``place`` of their columns, which are advanced.
 
-    The number of the row is stored, and the entry unless all are one; then ``place`` advances by one. Without
-    an array of rows, ``place`` only advances.
+    The index of the row is stored, and the entry unless all are one. With an empty array of rows, ``place``
+    is only advanced.
     """
     if not rows.size:
         for p in range(starts[0], starts[-1]):
@@ -209,9 +219,9 @@ def into_columns(starts, features, entries, place, rows, values):
 
 @kernel
 def some_into_columns(starts, features, entries, place, rows, values):
-    """Store entries as :func:`into_columns` does, of those columns only whose ``place`` is not negative.
+    """Store entries as :func:`into_columns` does, but only of columns whose ``place`` is not negative.
 
-    Entries to store are listed first, without a branch: it would be predicted wrongly too often.
+    Entries to store are listed first, without a branch, which would be mispredicted too often.
     """
     wanted = np.empty(place.size, np.uint8)
     for j in range(place.size):
@@ -237,9 +247,9 @@ def some_into_columns(starts, features, entries, place, rows, values):
 
 @kernel
 def dense_into_columns(X, first, place, rows, values):
-    """Store the entries of rows of a dense matrix, numbered from ``first`` on, which may have zeros.
+    """Store the non-zero entries of rows of a dense matrix, with row indices from ``first`` on.
 
-    Rows are few: column after column they are read from the cache.
+    There are so few rows that they stay in the cache while columns are read one after another.
     """
     if not rows.size:
         for i in range(X.shape[0]):

@@ -1,4 +1,4 @@
-"""Stores of X in blocks of rows: all of its columns, or those picked as they are asked for."""
+"""Stores of X in blocks of rows: with all columns, or with those picked on request."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .by_rows import Rows, SomeRows, column_squares, count_columns
 from .derived import Derived
 from .working_set import Columns
 
-#: Entries of a sparse X with one output from which on columns are made when they are asked for.
+#: Entries of a sparse X with one output from which on columns are only computed on request.
 PICKED_FROM = 1_000_000
 #: How often, and up to what share of the entries at a time, some columns are picked before all are made.
 MOST_PICKS, PICKED_SHARE = 8, 1 / 6
 
 
 class AllColumns:
-    """X by columns, all of them.
+    """X stored by columns.
 
     Attributes
     ----------
     rows : None
-        There is no copy by rows: products with all weights go along columns.
+        There is no copy by rows: products with all weights read columns.
     column_nnz : array of int64, (d,)
-        Entries of each column.
+        Number of entries of each column.
     """
 
     rows = None
@@ -43,7 +43,7 @@ class AllColumns:
 
     @property
     def arrays(self) -> Columns:
-        """Return the arrays that hold X."""
+        """Return the arrays that store X."""
         return self._columns
 
     def all_columns(self, derived: Derived) -> Columns:
@@ -51,30 +51,30 @@ class AllColumns:
         return self._columns
 
     def columns_of(self, features: np.ndarray, derived: Derived) -> tuple[Columns, np.ndarray]:
-        """Return columns among which are those of ``features``, and the place of each."""
+        """Return stored columns, and the index among these of the column of each of ``features``."""
         return self._columns, features
 
     def expect(self, gradient: np.ndarray) -> None:
-        """Ignore which features are likely to be needed: all are there."""
+        """Do nothing: all columns are stored, whichever are likely to be needed."""
 
     def by_rows(self, derived: Derived) -> Rows:
-        """Return X row by row, a second copy, made at the first call."""
+        """Return X by rows: a second copy, computed at the first call."""
         every = np.arange(self.column_nnz.size)
         return derived("rows", lambda: SomeRows(self.edges, self._columns, every).rows)
 
     def column_squares(self, derived: Derived) -> np.ndarray:
-        """Return Σ_i x_ij² of each column, made at the first call."""
+        """Return Σ_i x_ij² of each column, computed at the first call."""
         starts, _, values = self._columns
         return derived("column squares", lambda: column_squares(self.edges, starts, values))
 
     def squared(self, derived: Derived) -> Self:
-        """Return all columns of the x_ij²."""
+        """Return a store of the columns with entries x_ij²."""
         other = copy.copy(self)
         other._columns = self._columns._replace(values=self._columns.values * self._columns.values)
         return other
 
     def block(self, b: int) -> sp.csc_array:
-        """Return one block of rows, as a matrix."""
+        """Return one block of rows as a sparse matrix."""
         starts, rows, values = self._columns
         own = starts[b]
         entries, shape = slice(own[0], own[-1]), (self.edges[b + 1] - self.edges[b], own.size - 1)
@@ -82,7 +82,7 @@ class AllColumns:
         return sp.csc_array((found, rows[entries], own - own[0]), shape)
 
     def first_rows(self, n: int) -> sp.csr_array:
-        """Return the first ``n`` rows, of which the first block has more."""
+        """Return the first ``n`` rows, at most those of the first block."""
         starts, rows, values = self._columns
         found = np.flatnonzero(rows[: starts[0, -1]] < n)
         entries = np.ones(found.size) if self.binary else values[found]
@@ -90,7 +90,7 @@ class AllColumns:
         return sp.csc_array((entries, rows[found], np.searchsorted(found, starts[0])), shape).tocsr()
 
     def take(self, rows: np.ndarray, pulse: Callable[[], None]) -> sp.csr_array:
-        """Return these rows, ascending; ``pulse`` is called between blocks."""
+        """Return copies of these rows, ascending; ``pulse`` is called between blocks."""
         parts, cuts = [], np.searchsorted(rows, self.edges)
         for b, (lo, hi) in enumerate(pairwise(cuts)):
             parts.append(self.block(b).tocsr()[rows[lo:hi] - self.edges[b]])
@@ -101,28 +101,28 @@ class AllColumns:
 class PickedColumns:
     """A large sparse X with one output, stored by rows, with a copy of the columns requested so far.
 
-    The rows share the arrays of X if these have the right types: copies would cost as much as a gradient. To
-    turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block are
-    picked into as much memory as all of them would take: pages that are not written to cost nothing.
+    The rows share the arrays of X if these have the right types: copies would cost as much as a gradient.
+    Converting all of a large X to columns takes longer than a solver that works on few weights. Memory is
+    reserved for all entries of a block: pages that are not written to cost nothing.
 
-    A last column of ones, if ``constant``, is no part of the rows; it is the first of the columns.
+    A last column of ones, if ``constant``, is not part of the rows; it is the first of the columns.
 
     Attributes
     ----------
     rows : Rows
         X by rows.
     column_nnz : array of int64, (d,)
-        Entries of each column.
+        Number of entries of each column.
     counts : array of int64, (blocks, d)
-        Entries of each column in each block.
+        Number of entries of each column in each block.
     squares : array, (d,)
         Σ_i x_ij² of each column.
     place : array of int64, (d,)
-        The place of each feature among the columns; -1 if its column has not been picked.
+        The index of each feature among the picked columns; -1 if its column has not been picked.
     likely : array, (d,), or None
-        The larger the entry of a feature, the sooner its column will be requested.
+        A score per feature: columns with larger scores are expected to be requested sooner.
     times : int
-        How often columns were picked.
+        Number of times that columns were picked.
     """
 
     def __init__(self, X: Any, edges: np.ndarray, binary: bool, *, constant: bool = False) -> None:
@@ -149,16 +149,18 @@ class PickedColumns:
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """Return the arrays that hold X."""
+        """Return the arrays that store X."""
         return (*self.rows, np.ones(1)) if self.constant else self.rows
 
     def all_columns(self, derived: Derived) -> Columns:
-        """Return all columns, made at the first call."""
+        """Return all columns, computed at the first call."""
         return derived("columns", self.turned)
 
     def columns_of(self, features: np.ndarray, derived: Derived) -> tuple[Columns, np.ndarray]:
-        """Return columns among which are those of ``features``, and the place of each: picked columns, or all
-        once these cost less."""
+        """Return stored columns, and the index among these of the column of each of ``features``.
+
+        They are the picked columns, with missing ones added, or all columns once these cost less.
+        """
         if "columns" in derived:
             return self.all_columns(derived), features
         while (missing := np.unique(features[self.place[features] < 0])).size:
@@ -171,17 +173,18 @@ class PickedColumns:
         return self.columns, self.place[features]
 
     def expect(self, gradient: np.ndarray) -> None:
-        """Take features for the likelier to be needed the larger their entry of the ``gradient`` is."""
+        """Store that features with large entries of ``gradient`` will probably be needed first."""
         self.likely = np.abs(gradient[: self.place.size])
 
     def by_rows(self, derived: Derived) -> Rows:
-        """Return X row by row; with a constant it is a copy, made at the first call."""
+        """Return X by rows; with a constant it is a copy, computed at the first call."""
         if not self.constant:
             return self.rows
         return derived("rows", lambda: self.rows.with_constant(self.place.size - 1))
 
     def adjoint(self, G: np.ndarray, each: Callable, *, squared: bool = False) -> np.ndarray:
-        """Return Σ_i x_ij G_ic, or of the x_ij², for each feature j and output c, along rows."""
+        """Return Σ_i x_ij G_ic for each feature j and output c, computed along rows; with x_ij² if
+        ``squared``."""
         rows = self.rows.squared() if squared else self.rows
         sums = rows.adjoint(G, self.place.size, each)
         if self.constant:
@@ -189,24 +192,24 @@ class PickedColumns:
         return sums
 
     def column_squares(self, derived: Derived) -> np.ndarray:
-        """Return Σ_i x_ij² of each column, made at the first call."""
+        """Return Σ_i x_ij² of each column."""
         return self.squares
 
     def squared(self, derived: Derived) -> AllColumns:
-        """Return all columns of the x_ij²."""
+        """Return a store of all columns with entries x_ij²."""
         return AllColumns(self.all_columns(derived), self.edges, self.column_nnz).squared(derived)
 
     def first_rows(self, n: int) -> sp.csr_array:
-        """Return the first ``n`` rows, of which the first block has more."""
+        """Return the first ``n`` rows, at most those of the first block."""
         return self.take(np.arange(min(n, int(self.edges[1]))), no_pulse)
 
     def take(self, rows: np.ndarray, pulse: Callable[[], None]) -> sp.csr_array:
-        """Return these rows, ascending."""
+        """Return copies of these rows, ascending."""
         X = self.rows.some(rows, self.place.size - self.constant)
         return sp.hstack([X, np.ones((rows.size, 1))], format="csr") if self.constant else X
 
     def turned(self) -> Columns:
-        """Return all columns."""
+        """Return all columns, converted from the rows."""
         starts = np.zeros((len(self.counts), self.place.size + 1), dtype=np.int64)
         np.cumsum(self.counts, axis=1, out=starts[:, 1:])
         starts += self.columns.starts[:, :1]
@@ -217,8 +220,10 @@ class PickedColumns:
         return columns
 
     def pick(self, features: np.ndarray) -> None:
-        """Copy these columns, none of which is there, and some that are likely to be asked for next, with as
-        many entries again."""
+        """Copy these columns, none of which is stored, and others that are likely to be requested next.
+
+        The others have about as many entries.
+        """
         features = np.concatenate([features, self._next(features)])
         lengths, first = self.counts[:, features], self._held
         self._held += features.size
@@ -231,19 +236,22 @@ class PickedColumns:
         self.times += 1
 
     def _copy(self, write: Callable, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
-        """Copy entries by the kernel ``write`` to where ``place``, (blocks, d), says, with those of a column
-        one after the other."""
+        """Copy entries with the kernel ``write`` to the positions ``place``, (blocks, d), of their columns.
+
+        The entries of a column are stored one after the other.
+        """
         for b, (lo, hi) in enumerate(pairwise(self.edges)):
             starts = self.rows.starts[lo : hi + 1]
             write(starts, self.rows.features, self.rows.values, place[b], rows, values)
 
     def _write_ones(self, columns: Columns, at: np.ndarray) -> list[int]:
-        """Store the constant, in each block from ``at`` on, and return where it ends."""
+        """Store the constant column in each block, from the positions ``at`` on; return the positions after
+        it."""
         lengths = np.diff(self.edges).tolist()
         return [storage.write_ones(columns, *there) for there in zip(at.tolist(), lengths, strict=True)]
 
     def _next(self, features: np.ndarray) -> np.ndarray:
-        """List the likeliest of the features that are neither there nor among these."""
+        """Return the features most likely to be needed that are neither stored nor among ``features``."""
         if self.likely is None:
             return features[:0]
         likely = np.where(self.place < 0, self.likely, -np.inf)
@@ -266,9 +274,11 @@ def store_of(
     *,
     constant: bool = False,
 ) -> ColumnStore:
-    """Return the store of X, which has ``nnz`` entries, cut at the rows ``edges``; a last column of ones is
-    added if ``constant``. A large sparse X with one output is not turned into columns before these are asked
-    for."""
+    """Return the store of X, which has ``nnz`` entries, cut at the rows ``edges``.
+
+    A last column of ones is added if ``constant``. A large sparse X with one output is converted to columns
+    only when these are requested.
+    """
     if sp.issparse(X) and n_outputs == 1 and not n_tail and nnz >= PICKED_FROM:
         return PickedColumns(X, edges, binary, constant=constant)
     return AllColumns(storage.turned(X, edges, nnz, binary, constant=constant), edges)

@@ -1,4 +1,4 @@
-"""Set of weights that a solver confines itself to, and the order in which products visit the data for it."""
+"""The set of weights on which a solver works, and the order in which products read the data for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .by_rows import SomeRows
 class Columns(NamedTuple):
     """Columns of X cut into blocks of rows.
 
-    Column q of block b is ``rows[starts[b, q]:starts[b, q + 1]]``, 16-bit numbers within the block. Its
+    Column q of block b is ``rows[starts[b, q]:starts[b, q + 1]]``, 16-bit indices within the block. Its
     entries are the same slice of ``values``, which is empty for a matrix of ones.
     """
 
@@ -22,8 +22,7 @@ class Columns(NamedTuple):
 
 
 class Lineage:
-    """The copies of X made for a working set, shared with the sets restricted from it: columns side by side,
-    or rows."""
+    """The copies of X for a working set, shared with the sets restricted from it: columns, or rows."""
 
     def __init__(self) -> None:
         #: X row by row with the features of some set, where products are made so
@@ -37,11 +36,11 @@ class Lineage:
 
 
 class WorkingSet:
-    """Coordinates of the flat weight vector, ascending; the others are held at zero.
+    """Coordinates of the flat weight vector, ascending; all other weights are zero.
 
-    A coordinate below ``n_features * n_outputs`` is weight (feature, output), in row-major order; the rest,
-    the tail, multiplies no column of X (transitions of a chain). ``by_output`` regroups the first kind, so
-    that kernels can stay with one output, whose scores fit the cache, while they walk over features.
+    A coordinate below ``n_features * n_outputs`` is weight (feature, output), in row-major order; the others,
+    the tail, multiply no column of X (transitions of a chain). ``by_output`` regroups the first kind. So
+    kernels can visit the features of one output, whose scores fit the cache, before the next output.
     """
 
     #: what the members are, for observers
@@ -55,7 +54,8 @@ class WorkingSet:
         size: int,
         lineage: Lineage | None = None,
     ) -> None:
-        """Store the coordinates; None means all ``size`` of them, which are listed when first needed."""
+        """Store the coordinates; None stands for all ``size`` coordinates, which are listed when first
+        needed."""
         self.n_features, self.n_outputs, self.size = n_features, n_outputs, size
         self._coordinates = coordinates
         body = n_features * n_outputs
@@ -72,7 +72,7 @@ class WorkingSet:
 
     @property
     def coordinates(self) -> np.ndarray:
-        """List the members, int64, ascending."""
+        """Return the members, int64, ascending."""
         if self._coordinates is None:
             self._coordinates = np.arange(self.size)
         return self._coordinates
@@ -81,12 +81,11 @@ class WorkingSet:
         return self._length
 
     def take(self, w: np.ndarray) -> np.ndarray:
-        """Return the members' entries of a vector over all weights (the vector itself when all are
-        members)."""
+        """Return the members' entries of a vector over all weights; the vector itself if all are members."""
         return w if self.full else w[self.coordinates]
 
     def mask(self) -> np.ndarray:
-        """Return of each of all weights whether it is a member."""
+        """Return the mask of the members among all weights."""
         if self.full:
             return np.ones(self.size, dtype=np.bool_)
         # pages of zeros that are not touched cost nothing
@@ -95,34 +94,38 @@ class WorkingSet:
         return mask
 
     def support(self, w: np.ndarray) -> np.ndarray:
-        """List the members that are not zero, ascending."""
+        """Return the members whose weight is not zero, ascending."""
         places = np.flatnonzero(self.take(w) != 0.0)
         return places if self.full else self.coordinates[places]
 
     def restrict(self, mask: np.ndarray) -> WorkingSet:
-        """Return the set of the members for which ``mask`` (one boolean a member) is true."""
+        """Return the set of the members for which ``mask`` (one boolean per member) is true."""
         if mask.all():
             return self
         kept = np.flatnonzero(mask) if self.full else self.coordinates[mask]
         return WorkingSet(kept, self.n_features, self.n_outputs, self.size, self.lineage)
 
     def overlap(self, other: WorkingSet) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the members are in another set too, and which of its members are in this one."""
+        """Return two masks: of the members that are in ``other``, and of the members of ``other`` that are in
+        this set."""
         return self.take(other.mask()), other.take(self.mask())
 
     @property
     def body(self) -> tuple[np.ndarray, np.ndarray]:
-        """List the members of the body by their features, and by their outputs."""
+        """Return the features and the outputs of the members of the body."""
         return np.divmod(self.coordinates[: self.n_body], self.n_outputs)
 
     @property
     def tail(self) -> np.ndarray:
-        """List the members in the tail by their position in it."""
+        """Return the members in the tail, as positions in the tail."""
         return self.coordinates[self.n_body :] - self.n_features * self.n_outputs
 
     def by_output(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return ``starts`` (n_outputs + 1), ``features`` and ``order``: member ``order[q]`` is weight
-        (``features[q]``, c) for starts[c] <= q < starts[c + 1]; features ascend within an output."""
+        """Return ``starts`` (n_outputs + 1), ``features`` and ``order`` of the members grouped by output.
+
+        Member ``order[q]`` is weight (``features[q]``, c) for starts[c] <= q < starts[c + 1]; features ascend
+        within an output.
+        """
         if self._grouped is None and self.n_outputs == 1:
             features = self.coordinates[: self.n_body]
             self._grouped = np.array([0, features.size]), features, np.arange(features.size)
@@ -135,8 +138,10 @@ class WorkingSet:
         return self._grouped
 
     def places_in(self, base: WorkingSet) -> np.ndarray | None:
-        """Return, for the members in ``by_output`` order, their positions in that of ``base``; None if it
-        does not have them all."""
+        """Return the positions of the members in ``base``, both in ``by_output`` order.
+
+        Return None if ``base`` does not contain all members.
+        """
         there, own = base.coordinates[: base.n_body], self.coordinates[: self.n_body]
         members = np.searchsorted(there, own)
         if own.size and (members[-1] == there.size or np.any(there[members] != own)):
@@ -146,8 +151,8 @@ class WorkingSet:
         return rank[members[self.by_output()[2]]]
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the features that have a member, ascending, and for each member of the body the position of
-        its feature among them."""
+        """Return the features that have a member, ascending, and the index of each member's feature among
+        these."""
         if self._rows is None and self.n_outputs == 1:
             features = self.coordinates[: self.n_body]
             self._rows = features, np.arange(features.size)

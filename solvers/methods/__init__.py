@@ -1,1 +1,1 @@
-"""The solvers, one file per family, and the code that they share."""
+"""The solvers, one file per family, and their common code."""

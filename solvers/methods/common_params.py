@@ -1,4 +1,4 @@
-"""Hyper-parameters that several solvers declare alike."""
+"""Declarations of hyper-parameters that several solvers share."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..declare import param
 
 
 def as_in(cls: type, name: str, *, default: Any = MISSING, help: str = "") -> Any:
-    """Declare a hyper-parameter as another class does, with another default or help if given."""
+    """Declare the hyper-parameter ``name`` of another class, optionally with another default or help."""
     there = cls.__dataclass_fields__[name]
     metadata = there.metadata | {"help": help} if help else there.metadata
     return field(default=there.default if default is MISSING else default, metadata=metadata)
 
 
 def tol_param() -> float:
-    """Declare ``tol``, relative to the violation at w = 0."""
+    """Declare the hyper-parameter ``tol``, relative to the violation at w = 0."""
     return param(
         1e-9,
         "ε: violation, relative to that at w = 0, at which the solver ends",
@@ -27,7 +27,7 @@ def tol_param() -> float:
 
 
 def cooling_start_param() -> float:
-    """Declare ``cooling_start`` of shrinking in epochs."""
+    """Declare the hyper-parameter ``cooling_start``, for shrinking in epochs."""
     return param(
         0.1,
         "shrinking stop ε_s of the first epoch",
@@ -39,7 +39,7 @@ def cooling_start_param() -> float:
 
 
 def cooling_param() -> float:
-    """Declare ``cooling`` of shrinking in epochs."""
+    """Declare the hyper-parameter ``cooling``, for shrinking in epochs."""
     return param(
         0.1,
         "factor of ε_s from epoch to epoch",

@@ -1,4 +1,4 @@
-"""Handover from one solver to the next on the same problem: weights, iteration and epoch numbers."""
+"""Handover from one solver to the next on the same problem: weights, and numbers of iterations and epochs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from ..problems.problem import Problem
 from .iterate import NAN, Ending, Iterate
 
-#: A start on samples: shares of the instances taken in turn, iterations on each, and the smallest sample.
+#: A start on samples: successive fractions of the instances, iterations on each, and the smallest sample.
 SAMPLE_SHARES, SAMPLE_ITERATIONS, SMALLEST_SAMPLE = (Fraction(1, 16), Fraction(1, 4)), 15, 30
 
 
 def growing_shares(n_instances: int) -> list[Fraction]:
-    """Return the shares of the instances that make large enough samples, smallest first."""
+    """Return the fractions of the instances that make large enough samples, smallest first."""
     return [share for share in SAMPLE_SHARES if share * n_instances >= SMALLEST_SAMPLE]
 
 
 @dataclass
 class Handover:
-    """The weights that the next solver starts from, with the iterations and epochs so far."""
+    """The weights that the next solver starts from, and the numbers of iterations and epochs so far."""
 
     w: np.ndarray | None
     iteration: int = 0
@@ -43,7 +43,7 @@ class Handover:
         Parameters
         ----------
         name : str or None
-            The phase of these iterates; None keeps the phases that the solver gives them.
+            The phase to record for these iterates; None keeps the solver's own phases.
         iterates : iterator of Iterate
             The iterates of a solver on ``part``, started from ``self.w``.
         problem, part : Problem
@@ -83,8 +83,10 @@ class Handover:
 
 
 def _without_sample_values(iterate: Iterate) -> Iterate:
-    """Return an iterate on a sample without the values that hold for the sample alone, such as the objective
-    and the line search."""
+    """Return an iterate on a sample without the values that are valid only for the sample.
+
+    These are the objective and its parts, the violation, the gap and the line search.
+    """
     live = {name: iterate.live[name] for name in ("active", "memory") if name in iterate.live}
     unknown = dict.fromkeys(("objective", "loss", "penalty", "violation", "dual_gap"), NAN)
     return replace(iterate, live=live, nnz=-1, nnz_rows=-1, **unknown)

@@ -21,9 +21,9 @@ NO_REFERENCES: Mapping[str, Any] = MappingProxyType({})
 
 
 class LiveReferences(dict[str, str]):
-    """Live references of iterates by name, and what each is.
+    """Descriptions of the live references of iterates, by name.
 
-    The probes of this package read them. A solver may give others, for its own probes.
+    Probes of this package read these references. A solver may add others for its own probes.
     """
 
     def __init__(self, **described: str) -> None:
@@ -53,11 +53,11 @@ LIVE = LiveReferences(
 
 @dataclass(slots=True)
 class Iterate:
-    """One iterate: the fields of its record, in the contract's order, and live references into the solver's
-    state.
+    """One iterate: the fields of its record, and live references into the solver's state.
 
-    A solver leaves out fields that it would have to compute. The :class:`solvers.Run` that advances it adds
-    times and passes, and off the clock a missing objective and sparsity; other missing fields are null.
+    A solver leaves out fields that it does not compute anyway. The :class:`solvers.Run` that advances it adds
+    times and passes. It also computes a missing objective and sparsity, off the solver's clock. Other missing
+    fields are null.
 
     Attributes
     ----------
@@ -67,13 +67,13 @@ class Iterate:
         References by name; :data:`LIVE` lists the common ones. ``iterate.line`` is short for
         ``iterate.live.get("line")``.
     own : mapping
-        Numbers, true or false, by names that the solver chooses: further fields of the record.
+        Additional fields of the record, for this solver: numbers or booleans, by name.
 
     Notes
     -----
-    ``w`` and live references are valid until the generator is advanced again. An observer copies the arrays
-    that it keeps. From the point it reads only values that are already computed: else the solver would find
-    them computed, at no cost on its own clock.
+    ``w`` and live references are valid until the generator is advanced again. An observer must copy arrays
+    that it stores. It must only read values of the point that are already computed. Otherwise the solver
+    would find them computed, at no cost on its own clock.
 
     Examples
     --------
@@ -144,19 +144,19 @@ class Iterate:
         point : Point
             The point, with the objective, its two parts and the sparsity.
         iteration : int
-            The iterate's number.
+            The index of the iterate.
         active : WorkingSet, optional
             The weights that could move in the step; by default all.
         found : SearchResult, optional
             The result of the search that led here, with the step.
         memory : PairMemory or sequence of (s, y), optional
-            The pairs, the oldest first; also as ``live={"memory": pairs}``.
+            The L-BFGS pairs, the oldest first; equivalent to ``live={"memory": pairs}``.
         events : tuple of str
             Events of the iteration, in short words.
         live
             Further live references by name.
         own
-            Fields that the record has for this solver alone, as ``own={"trust_radius": 0.5}``.
+            Additional fields of the record, such as ``own={"trust_radius": 0.5}``.
         known
             Further fields of the record, which override those from the other arguments.
         """
@@ -187,7 +187,7 @@ class Iterate:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return the record's fields by name."""
+        """Return the fields of the record by name."""
         return {**{name: getattr(self, name) for name in FIELDS}, **self.own}
 
 
@@ -203,8 +203,7 @@ TAKEN_NAMES = {
 
 
 def checked_own(own: Mapping[str, Any]) -> dict[str, float]:
-    """Return the values of a solver's or a loop's own fields as numbers; raise ValueError for
-    others."""
+    """Return the values of additional fields as floats; raise ValueError for an invalid name or value."""
     if not isinstance(own, Mapping) or len(own) > MAX_OWN_FIELDS:
         raise ValueError(f"own fields are a mapping of at most {MAX_OWN_FIELDS} names to numbers")
     found = {}
@@ -222,7 +221,7 @@ def checked_own(own: Mapping[str, Any]) -> dict[str, float]:
 
 
 def is_own_name(name: object) -> bool:
-    """Return whether a solver or a loop may have a field of this name."""
+    """Return whether an additional field of the record may have this name."""
     return isinstance(name, str) and bool(OWN_NAME.fullmatch(name)) and name not in TAKEN_NAMES
 
 

@@ -1,4 +1,4 @@
-"""Fields of the record of an iterate, and the functions that declare them."""
+"""Fields of the record of an iterate, and functions that declare them in a dataclass."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the record: its name, the type and the unit of its values, and the value for ``unknown``.
+    """A field of the record: its name, type, unit, and the value that stands for unknown.
 
-    ``title`` is short, for menus and tables; ``label`` is for axes.
+    ``title`` is a short name, for menus and tables; ``label`` is for axes.
     """
 
     name: str
@@ -26,17 +26,17 @@ class Field:
 
     @property
     def numeric(self) -> bool:
-        """Return whether values are numbers, which can be drawn."""
+        """Return whether the values are numbers, which can be plotted."""
         return self.type in (int, float)
 
     @property
     def axis(self) -> str:
-        """Return the label with its unit, for an axis."""
+        """Return the label with its unit in parentheses, for an axis."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
     @property
     def dtype(self) -> type:
-        """Return the NumPy type of a column of values."""
+        """Return the NumPy type of a column of values; object for strings and tuples."""
         return {int: np.int64, float: np.float64}.get(self.type, object)
 
     def is_known(self, value: Any) -> bool:
@@ -44,34 +44,36 @@ class Field:
         return value is not None and value == value and not (self.numeric and value == self.unknown)
 
 
-#: Fields of its own that a run may have, and what the name of one is.
+#: Maximal number of additional fields of a run, and the pattern of their names.
 MAX_OWN_FIELDS, OWN_NAME = 32, re.compile("[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
 def own_field(name: str) -> Field:
-    """Return the field of a number, or of true and false as 1 and 0, that a solver or a loop adds to the
-    record."""
+    """Return the field of a number or boolean that a solver or a loop adds to the record.
+
+    Booleans are stored as 1 and 0.
+    """
     title = name.replace("_", " ")
     return Field(name, float, title, title, "", float("nan"))
 
 
 def count(label: str, title: str = "", *, required: bool = False) -> int:
-    """Declare a number of things; unknown is -1."""
+    """Declare a field with an integer count; -1 means unknown."""
     return _declared(int, -1, label, title, required=required)
 
 
 def number(label: str, title: str = "", *, unit: str = "") -> float:
-    """Declare a number; unknown is nan."""
+    """Declare a field with a float; nan means unknown."""
     return _declared(float, float("nan"), label, title, unit)
 
 
 def word(label: str) -> str | None:
-    """Declare a field of a word; None if unknown."""
+    """Declare a field with a string; None means unknown."""
     return _declared(str, None, label)
 
 
 def words(label: str) -> tuple[str, ...]:
-    """Declare words, possibly none."""
+    """Declare a field with a tuple of strings, empty by default."""
     return _declared(tuple, (), label)
 
 
@@ -84,7 +86,7 @@ def _declared(
 
 
 def declared(cls: type) -> dict[str, Field]:
-    """Return the fields of the record that a dataclass declares, by name, in their order."""
+    """Return the fields of the record that a dataclass declares, by name, in the order of declaration."""
     found = {}
     for field in dataclasses.fields(cls):
         if about := field.metadata.get("record"):

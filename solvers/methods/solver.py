@@ -24,24 +24,24 @@ class Solver(Declared):
     Attributes
     ----------
     id, name, summary, paper : str
-        Its identifier, its name, a short description, and its publication.
+        Identifier, name, short description, and publication.
     needs : Trait
         The traits that a loss and a penalty must offer.
     knows : Knows
-        The measures of optimality that its iterates carry, all or some of them. The run measures the others
-        from time to time.
+        The measures of optimality that its iterates have, all or some of them. The run computes the other
+        measures from time to time.
     carries : tuple of str, or None
-        The live references (:data:`.iterate.LIVE`) of its iterates that a view may need: of "active",
-        "variables", "line", "memory", "cuts" and "clustering"; None if unknown.
+        The live references (:data:`.iterate.LIVE`) of its iterates that a view may need: some of "active",
+        "variables", "line", "memory", "cuts" and "clustering". None if unknown.
     presets : mapping
         Named sets of hyper-parameters: see :func:`.declare.as_printed`.
     dense_vectors : int
-        The number of vectors of all weights that the solver holds at a time.
+        The number of vectors over all weights that the solver needs at a time, to estimate memory.
     modules : tuple of str
         Modules of other packages that it requires.
     observation_mode : str
-        How another program is observed, one of :mod:`solverscope.solvers.rivals.observation_mode`; empty for
-        solvers of this package.
+        How an external solver is observed, one of :mod:`solverscope.solvers.rivals.observation_mode`; empty
+        for solvers of this package.
     takes_start : bool
         Whether it can start from given weights.
     counts_passes : bool
@@ -65,7 +65,7 @@ class Solver(Declared):
 
     @property
     def random(self) -> bool:
-        """Return whether it makes random choices, determined by its seed."""
+        """Return whether the solver makes random choices, which its seed determines."""
         ways = [getattr(self, name) for name in ("order", "subgradient") if hasattr(self, name)]
         return hasattr(self, "seed") and (not ways or "random" in ways)
 
@@ -88,17 +88,19 @@ class Solver(Declared):
         Returns
         -------
         Ending or None
-            Why the solver ends by itself.
+            Why the solver ended; None if it gives no reason.
         """
         raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
 
     def prepare(self, problem: Problem) -> Solver:
-        """Return this solver with hyper-parameters tuned on the problem; the time for it counts as set-up."""
+        """Return this solver with hyper-parameters tuned on the problem; tuning counts as set-up time."""
         return self
 
     def warm_up_solver(self) -> Solver:
-        """Return a solver that calls all kernels of this one within its first four iterates. It is run on a
-        tiny problem to compile them."""
+        """Return a solver that calls all kernels of this one within its first four iterates.
+
+        A run of it on a tiny problem compiles the kernels.
+        """
         return self
 
     @classmethod
@@ -113,10 +115,9 @@ class Solver(Declared):
         return None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Return why the solver cannot run on the problem, though it takes loss and penalty.
+        """Return why the solver cannot run on a problem whose loss and penalty it supports; None if it can.
 
-        It needs one strength for all weights, a loss without sample weights, or more memory than is free.
-        Return None if it can.
+        It may need equal penalty factors, a loss without sample weights, or more memory than is free.
         """
         if problem.loss.weighted:
             offered = problem.loss.traits | problem.penalty.traits | Trait.UNIFORM
@@ -134,19 +135,26 @@ class Solver(Declared):
         )
 
     def hint(self, problem: Problem) -> str | None:
-        """Return a message for runs that end at a limit: why they take long on the problem, and a remedy.
+        """Return a message for runs that end at a limit: why they are slow on the problem, and a remedy.
 
         Return None if no reason is known.
         """
         return None
 
     def sharing(self, shared: dict[Any, Any]) -> Solver:
-        """Return this solver for the next λ of a path. What it keeps from λ to λ is in ``shared``, by its
-        kind and by the data that it belongs to."""
+        """Return this solver for the next λ of a path.
+
+        It may store data for later λ in the dictionary ``shared``, under a key of their kind and the
+        problem's family.
+        """
         return self
 
     def with_tol(self, tol: float | None) -> Solver:
-        """Return this solver with its ``tol`` set to that of the run, if it has one and it is the default."""
+        """Return this solver with the run's tolerance as its hyper-parameter ``tol``.
+
+        Return the solver unchanged if it has no ``tol``, if that was set to other than its default, or if the
+        run has no tolerance.
+        """
         declared = {p.name: p for p in parameters(type(self))}
         if tol and "tol" in declared and vars(self)["tol"] == declared["tol"].default:
             return replace(self, tol=tol)

@@ -26,7 +26,7 @@ from .solver import Solver
 
 
 def rule_param(default: str) -> str:
-    """Declare ``rule``, the rule of the working set."""
+    """Declare the hyper-parameter ``rule``, the rule of the working set."""
     return param(
         default,
         "rule of the working set: what leaves it, what comes back, and with which proof",
@@ -36,12 +36,12 @@ def rule_param(default: str) -> str:
 
 
 def cpu_seconds(problem: Problem) -> float:
-    """Return CPU seconds of this thread and its helpers, without those of arrays shared by all runs."""
+    """Return the CPU seconds of this thread and its helpers, without those for arrays that all runs share."""
     return time.thread_time() + problem.team.cpu_seconds - problem.design.derived.spent[1]
 
 
 def known_by(id: str) -> Knows:
-    """Return the measures of optimality that a solver with this rule knows.
+    """Return the measures of optimality that a solver with this rule computes.
 
     Once blocks are proved to be zero, their gradient is no longer computed, so the violation over all weights
     is unknown.
@@ -50,7 +50,7 @@ def known_by(id: str) -> Knows:
 
 
 def why_not_rule(id: str, problem: Problem) -> str | None:
-    """Return why a rule cannot take a problem, a sentence; return None if it can."""
+    """Return why a rule cannot be used on a problem, as a sentence; return None if it can."""
     reason = why_no_sphere(problem) if RULES[id].needs_safe_ball else None
     return None if reason is None else f"rule={id} {reason}: choose another rule"
 
@@ -60,8 +60,8 @@ class WorkingSetState:
     """The working set at an iterate: its ``members``, and the gradient on them.
 
     ``largest`` is the largest violation of the screened blocks. ``all_remaining`` is whether all blocks that
-    are not proved to be zero were screened, and ``all_blocks`` whether all blocks were. ``ball`` is the ball
-    around the dual optimum if the rule needs one.
+    are not proved to be zero were screened, and ``all_blocks`` whether all blocks were. ``ball`` contains the
+    dual optimum; it is None if the rule needs no ball.
     """
 
     members: WorkingSet
@@ -73,17 +73,17 @@ class WorkingSetState:
 
     @property
     def gap(self) -> float:
-        """Return the proved bound of f - f*; return nan if there is none."""
+        """Return the proved bound on f - f*; return nan if there is none."""
         return NAN if self.ball is None else self.ball.gap
 
 
 class WorkingSetSteps:
-    """Base of the steps of one run on its working sets, and of the state kept between steps.
+    """Base of classes that take the steps of one run on its working sets, and store state between them.
 
     Attributes
     ----------
     events : tuple of str
-        What happened since the last iterate was shown.
+        Events since the previous iterate.
     known : mapping
         Further fields of the record of the last step, see :class:`.iterate.Iterate`.
     """
@@ -92,35 +92,36 @@ class WorkingSetSteps:
     known: Mapping[str, Any] = NO_REFERENCES
 
     def step(self, point: Point, state: WorkingSetState) -> SearchResult[Point]:
-        """Make a step from a point on the members of the working set, and return its outcome.
+        """Take a step from a point on the members of the working set, and return its outcome.
 
         The t of the outcome is 0 if no step decreases f.
         """
         raise TypeError(f"{type(self).__name__} does not define step")
 
     def on_step(self, found: SearchResult[Point], gradient: np.ndarray) -> None:
-        """Use the gradient at the point to which the last step led, before the working set changes.
+        """Process the gradient at the point to which the last step led, before the working set changes.
 
-        The gradient is given on the members of the working set of that step.
+        The gradient has one entry per member of the working set of that step.
         """
 
     def on_working_set(self, state: WorkingSetState) -> None:
-        """Adapt the steps to a new working set, given by its ``state``."""
+        """Adapt to a new working set, given by its ``state``."""
 
     def on_epoch(self) -> None:
         """Prepare for a new epoch, before its working set is chosen."""
 
 
 class WorkingSetSolver(Solver):
-    """Base of solvers that work on the weights that ``rule`` keeps: a frozen dataclass with fields ``rule``
-    and ``tol``, which defines :meth:`begin`.
+    """Base of solvers on working sets that ``rule`` chooses.
+
+    A subclass is a frozen dataclass with fields ``rule`` and ``tol``, and defines :meth:`begin`.
 
     An iterate is a step on the working set. The rule decides which weights leave the working set and which
     come back. The run ends when the violation over all weights is at most ``tol`` times that at w = 0.
 
-    ``largest_first_size`` is the number of blocks with which a growing set begins at most; None leaves it to
-    the rule. ``shared`` holds what is kept from λ to λ of a path, see :meth:`.solver.Solver.sharing`: here
-    the last point, at which the next λ starts.
+    ``largest_first_size`` is the maximal number of blocks with which a growing set begins; None leaves it to
+    the rule. ``shared`` stores data from λ to λ of a path, see :meth:`.solver.Solver.sharing`: the last
+    point, at which the next λ starts.
     """
 
     largest_first_size: ClassVar[int | None] = None
@@ -137,7 +138,7 @@ class WorkingSetSolver(Solver):
         return why_not_rule(self.rule, problem) or super().refuses(problem)
 
     def begin(self, problem: Problem) -> WorkingSetSteps:
-        """Return the object that makes the steps of one run."""
+        """Return the object that takes the steps of one run."""
         raise TypeError(f"{type(self).__name__} does not define begin")
 
     def sharing(self, shared: dict[Any, Any]) -> Self:
@@ -159,9 +160,10 @@ class WorkingSetSolver(Solver):
 def run_on_working_sets(
     point: Point, selection: Selection, steps: WorkingSetSteps, n: int = 0, *, shown: bool = False
 ) -> Generator[Iterate, None, Ending]:
-    """Yield the iterates of steps on the working sets that a rule selects, from iterate n at ``point`` on.
+    """Yield the iterates of steps on the working sets that a rule selects, starting with iterate n at
+    ``point``.
 
-    The first is left out if it was ``shown`` before. This is the outer loop of Algorithm 2 of Zhong et al.
+    Iterate n is left out if it was ``shown`` before. This is the outer loop of Algorithm 2 of Zhong et al.
     2014: lines 3 to 16 are :meth:`Selection.choose`, lines 19 to 33 :meth:`WorkingSetSteps.step`, and lines
     34 to 39 :meth:`WorkingSetSteps.on_step`.
     """
@@ -197,8 +199,11 @@ def run_on_working_sets(
 
 
 def check_full_optimality(point: Point, members: WorkingSet, aim: float, solved: str) -> Ending:
-    """Return the ending of a run in which no weight comes back: whether the optimum on the ``members`` is
-    that on all weights. ``solved`` is the accuracy of the solution on the members."""
+    """Return the ending of a run in which no weight comes back.
+
+    The run has converged if the optimum on the ``members`` is also optimal over all weights; otherwise it has
+    stalled. ``solved`` describes the accuracy on the members.
+    """
     violation, left = point.violation(), f"{len(members):,} of {point.problem.size:,} weights"
     if violation <= aim:
         return Ending("converged", f"violation {violation:.3g} over all weights is at most {aim:.3g}")
@@ -207,18 +212,18 @@ def check_full_optimality(point: Point, members: WorkingSet, aim: float, solved:
 
 
 def weights_of(blocks: np.ndarray, width: int) -> np.ndarray:
-    """Return the weights of blocks of ``width`` weights, ascending."""
+    """Return the indices of the weights of blocks of ``width`` weights, ascending."""
     if width == 1:
         return blocks
     return (width * blocks[:, None] + np.arange(width)).reshape(-1)
 
 
 class Selection:
-    """The working set of a run by a rule: :meth:`choose` chooses it before each step.
+    """The working set of a run, which :meth:`choose` updates by a rule before each step.
 
-    ``alive`` holds the blocks that are not proved to be zero at the optimum, ``active`` those in the working
-    set; ``members`` are the weights of these. Blocks outside ``active`` are zero. ``cost`` is the CPU time of
-    screening in seconds, without the gradients on working sets, which a step needs with any rule.
+    ``alive`` has the blocks that are not proved to be zero at the optimum, ``active`` those in the working
+    set; ``members`` are the weights of the active blocks. All other blocks are zero. ``cost`` is the CPU time
+    of screening in seconds, without the gradients on working sets, which steps need with any rule.
     """
 
     def __init__(
@@ -233,8 +238,8 @@ class Selection:
     ) -> None:
         """Start with all blocks alive.
 
-        ``rows`` is whether the solver handles whole rows of weights with any penalty. ``epoch`` is the number
-        of the first epoch, and ``violation`` the largest violation of the iterate before the first.
+        ``rows`` is whether the solver's blocks are whole rows of weights for any penalty. ``epoch`` is the
+        index of the first epoch, and ``violation`` the largest violation at the iterate before.
         """
         self.rule, self.problem = rule, problem
         self.with_ball = rule.needs_safe_ball and why_no_sphere(problem) is None
@@ -303,7 +308,8 @@ class Selection:
     def iterate(
         self, point: Point, n: int, state: WorkingSetState, found: SearchResult[Point] | None, **known: Any
     ) -> Iterate:
-        """Return iterate n, to which the step ``found`` led, with the decisions of the rule there."""
+        """Return iterate n, to which the step ``found`` led, with the decisions of the rule at this
+        iterate."""
         returned = self._returned(point.w).size
         known = {"epoch": self.policy.epoch, "dual_gap": state.gap, "returned": returned} | known
         if found is not None:
@@ -314,7 +320,7 @@ class Selection:
         return Iterate.at(point, n, active=state.members, found=found, live=live, **known)
 
     def test(self, w: np.ndarray) -> ShrinkTest:
-        """Return the decisions of the rule at the last screening, at w."""
+        """Return the decisions of the rule at the last screening, for weights w."""
         context, keep, proved = self._context, self._keep, self._proved
         strength = slack_of(np.zeros(self.width), *self.strengths)
         bound = self.rule.bound(context)
@@ -345,7 +351,7 @@ class Selection:
 
     @property
     def remaining(self) -> np.ndarray | None:
-        """Return the weights that are not proved to be zero, ascending; None: all."""
+        """Return the weights that are not proved to be zero, ascending; None stands for all weights."""
         return None if self.alive.full else weights_of(self.alive.coordinates, self.width)
 
     @property
@@ -370,10 +376,10 @@ class Selection:
         return support[~self._left_by.mask()[support // self.width]]
 
     def _screen(self, point: Point, screened: WorkingSet, gradient: np.ndarray | None = None) -> None:
-        """Compute the quantities that a rule needs for its decisions.
+        """Compute the quantities of the screened blocks that a rule needs for its decisions.
 
-        These are the gradient of loss and ridge on these blocks, unless it is given, and the ball if all
-        remaining blocks are screened.
+        These are the gradient of loss and ridge, unless it is passed, and the ball if all remaining blocks
+        are screened.
         """
         self.problem.pulse()
         all_remaining = len(screened) == len(self.alive)
@@ -404,7 +410,7 @@ class Selection:
         self.cost += cpu_seconds(self.problem) - began
 
     def _apply(self) -> WorkingSetState:
-        """Choose the working set among the blocks that were screened."""
+        """Choose the working set from the screened blocks."""
         began = cpu_seconds(self.problem)
         rule, context, screened, g = self.rule, self._context, self._screened, self._gradient
         self.problem.pulse()
@@ -435,8 +441,10 @@ class Selection:
         )
 
     def _ball(self, point: Point, screened: WorkingSet, g: np.ndarray) -> SafeBall:
-        """Return the ball around the best dual point so far, at a point with gradient ``g`` on the screened
-        blocks: it costs a pass over the scores."""
+        """Return the ball around the best dual point so far, which costs a pass over the scores.
+
+        ``g`` is the gradient on the screened blocks.
+        """
         lengths = self._lengths(screened.coordinates)
         each = np.repeat(lengths, self.width) if self.width > 1 else lengths
         coordinates = None if screened.full else weights_of(screened.coordinates, self.width)
@@ -453,7 +461,7 @@ class Selection:
         return Bends.of(self.problem)
 
     def _lengths(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the length of the column of each block, see :class:`.sphere.Bends`."""
+        """Return the length of the column of each block, reduced as in :class:`.sphere.Bends`."""
         design = self.problem.design
         first, n_body = blocks * self.width, design.n_features * design.n_outputs
         body, lengths = first < n_body, np.empty(blocks.size)
@@ -462,14 +470,14 @@ class Selection:
         return lengths
 
     def _members_of(self, blocks: WorkingSet) -> WorkingSet:
-        """Return the weights of blocks as a set."""
+        """Return the working set of the weights of some blocks."""
         if self.width == 1:
             return blocks
         design = self.problem.design
         return design.working_set(None if blocks.full else weights_of(blocks.coordinates, self.width))
 
     def _afresh(self, blocks: WorkingSet) -> WorkingSet:
-        """Return the same blocks as a set that shares no copies of X with others."""
+        """Return the same blocks as a new set, which shares no copies of X with others."""
         coordinates = None if blocks.full else blocks.coordinates
         if self.width == 1:
             return self.problem.design.working_set(coordinates)

@@ -1,4 +1,4 @@
-"""Cutting planes as a probe records them, and their model along a line, rebuilt from the record."""
+"""Cutting planes recorded by a probe, and their model along a line, rebuilt from the record."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MAX_CUT_BYTES = 16 * 2**20
 
 
 def cuts(it: Iterate) -> dict[str, Any] | None:
-    """Copy the model of a bundle method.
+    """Return a copy of the model of a bundle method; return None if the iterate has none.
 
-    The copy has the numbers of the cuts in their order, and α of each at the model's last minimum. The lower
-    bound is the model's value there. The copy also has whether each cut combines others, and how many cuts
-    were ``refused`` as duplicates. For few weights also w, the cuts a_iᵀw + b_i, and the ridge.
+    It has the indices of the cuts in order of creation, and their α at the model's last minimum. The model's
+    value there is a lower bound. It also has whether each cut combines others, and the number ``refused`` as
+    duplicates. If there are few weights, it also has w, the cuts a_iᵀw + b_i, and the ridge.
     """
     model = it.live.get("cuts")
     if model is None:
@@ -40,8 +40,10 @@ def cuts(it: Iterate) -> dict[str, Any] | None:
 
 
 class Slices(NamedTuple):
-    """Cuts along a line w + t d: the i-th is ``heights[i] + t slopes[i]``, and the ridge is
-    ``square[0] + t square[1] + t² square[2]``."""
+    """Cuts along a line w + t d.
+
+    Cut i is ``heights[i] + t slopes[i]``, and the ridge is ``square[0] + t square[1] + t² square[2]``.
+    """
 
     heights: np.ndarray
     slopes: np.ndarray
@@ -58,7 +60,7 @@ class Slices(NamedTuple):
 
 
 def sliced(seen: Mapping[str, Any], w: np.ndarray, d: np.ndarray) -> Slices:
-    """Return the cuts that :func:`cuts` has recorded, along the line w + t d."""
+    """Return the cuts recorded by :func:`cuts` along the line w + t d."""
     products = np.array([(a @ w, a @ d) for a in seen["A"]]).reshape(-1, 2)
     ridge = float(seen["ridge"])
     square = 0.5 * ridge * float(w @ w), ridge * float(w @ d), 0.5 * ridge * float(d @ d)

@@ -1,4 +1,4 @@
-"""The steps of direction finding (Yu et al. 2010, Algorithm 2) as a probe records them."""
+"""The steps of direction finding (Yu et al. 2010, Algorithm 2), recorded by a probe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..curvature.inverse import Inverse
 from ..curvature.memory import as_memory
 from ..methods.iterate import Iterate
 
-#: Steps that are kept, at most: the first.
+#: Maximal number of steps recorded: the first ones.
 MOST_DIRECTION_STEPS = 2000
 #: Weights up to which the largest eigenvalue of B is computed, and up to which it is that of the matrix.
 MOST_SPECTRUM_WEIGHTS, MOST_MATRIX_WEIGHTS = 20_000, 100
@@ -22,11 +22,11 @@ POWER_STEPS = 30
 
 
 def direction_steps(it: Iterate) -> dict[str, np.ndarray] | None:
-    """Copy M(p⁽ⁱ⁾), D(α⁽ⁱ⁾), ε⁽ⁱ⁾ and the largest gᵀp⁽ⁱ⁾ over the steps i, and the tolerance.
+    """Return M(p⁽ⁱ⁾), D(α⁽ⁱ⁾), ε⁽ⁱ⁾ and the largest gᵀp⁽ⁱ⁾ over the steps i, and the tolerance.
 
-    ``shares`` are α⁽ⁱ⁾ of the first steps, a row each, nan for a subgradient not met yet. Of Theorem 7,
-    ``G`` is the largest ‖g‖ met, ``H`` the largest eigenvalue of B, nan if it is not known. Return None if
-    the solver finds its direction otherwise.
+    ``shares`` has α⁽ⁱ⁾ of the first steps, one row each, nan for subgradients that come later. For Theorem 7,
+    ``G`` is the largest ‖g‖ so far, and ``H`` the largest eigenvalue of B, nan if unknown. Return None if the
+    solver does not use Algorithm 2.
     """
     direction = it.live.get("direction")
     if direction is None or not direction.path:
@@ -54,7 +54,7 @@ def _inverse(it: Iterate) -> Inverse | None:
 
 
 def largest_eigenvalue(B: Inverse | None, size: int) -> float:
-    """Return the largest eigenvalue of B, up to 100 weights exactly; nan if B is not known or is large."""
+    """Return the largest eigenvalue of B for up to 100 weights; nan if there are more, or B is unknown."""
     if B is None or size > MOST_SPECTRUM_WEIGHTS:
         return math.nan
     if not len(B):
@@ -69,17 +69,16 @@ def largest_eigenvalue(B: Inverse | None, size: int) -> float:
 
 
 def quiet(B: Inverse) -> Any:
-    """Return a copy of B that calls no pulse: an observation is no work of the solver, and waits for
-    nothing."""
+    """Return a copy of B without a pulse: an observation is not work of the solver, and must not wait."""
     copied: Any = copy.copy(B)
     copied.pulse = lambda: None
     return copied
 
 
 def gap_bound(seen: Mapping[str, Any]) -> np.ndarray:
-    """Return the bound of ε⁽ⁱ⁾ by Theorem 7 for each step; nan if H is not known.
+    """Return the bound on ε⁽ⁱ⁾ by Theorem 7 for each step; nan if H is unknown.
 
-    From 1/ε⁽ⁱ⁺¹⁾ ≥ 1/ε⁽ⁱ⁾ + c with c = 1/(8 G²H) follows ε⁽ⁱ⁾ ≤ 1/(1/ε⁽¹⁾ + c (i − 1)). Lemma 8 prints i in
+    From 1/ε⁽ⁱ⁺¹⁾ ≥ 1/ε⁽ⁱ⁾ + c with c = 1/(8 G²H) follows ε⁽ⁱ⁾ ≤ 1/(1/ε⁽¹⁾ + c (i − 1)). Lemma 8 has i in
     place of i − 1, which does not hold for i = 1.
     """
     gap, c = seen["gap"], 1.0 / (8.0 * float(seen["G"]) ** 2 * float(seen["H"]))

@@ -1,4 +1,4 @@
-"""The weights of a run's iterates, as far as probes kept them."""
+"""The weights of a run's iterates that probes have stored."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from .probe import SUPPORT, WIDE, ProbeStore, Seen
 from .search_lines import MAX_LINE_WEIGHTS
 
-#: What keeps the weights of sparse iterates, and of others that are not too large.
+#: Probes that store the weights of sparse iterates, and of others that are not too large.
 WEIGHT_PROBES = (SUPPORT, WIDE)
 
 
 def weight_entries(store: ProbeStore) -> list[tuple[int, Seen]]:
-    """Return the iterations whose weights were kept, ascending, and the weights of each."""
+    """Return the iterations whose weights are stored, ascending, each with its weights."""
     found = [entry for probe in WEIGHT_PROBES for entry in store.entries(probe.name)]
     return sorted(found, key=lambda entry: entry[0])
 
@@ -24,10 +24,12 @@ def weight_entries(store: ProbeStore) -> list[tuple[int, Seen]]:
 def line_between(
     store: ProbeStore, objectives: Mapping[int, float], iteration: int
 ) -> tuple[int, dict[str, np.ndarray]] | None:
-    """Return the straight line between the last two kept iterates up to an iteration, else between the first
-    two: its second iteration, and what the LINE probe would have seen of it with the steps 0 and 1.
+    """Return the line between two stored iterates, in the form that the LINE probe records, with steps 0 and
+    1.
 
-    Return None if fewer were kept, or if f of one is not known. ``since`` is the first iteration of the two.
+    They are the last two stored up to ``iteration``, or else the first two; the second one's iteration is
+    returned with the line. ``since`` in the line is the first one's iteration. Return None if fewer than two
+    are stored, or if f of one is unknown.
     """
     entries = [entry for entry in weight_entries(store) if math.isfinite(objectives.get(entry[0], math.nan))]
     if len(entries) < 2 or int(entries[0][1]["size"]) > MAX_LINE_WEIGHTS:

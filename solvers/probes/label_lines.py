@@ -1,4 +1,4 @@
-"""The lines of the labels of one sample along a search, and how Algorithm 4 of Yu et al. 2010 finds their
+"""The lines of one sample's labels along a search, and how Algorithm 4 of Yu et al. 2010 finds their
 maximum."""
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from ..problems.line import Line
 from ..problems.losses.envelope import TIE_TOL
 from ..problems.losses.multiclass_hinge import BoundMulticlassMax
 
-#: Samples of which the one with most segments is taken, and lines of a sample that are drawn, at most.
+#: Maximal numbers of samples that are examined, and of lines of a sample.
 MOST_SAMPLES, MOST_LABELS = 200, 60
 
 
 class EnvelopeStage(NamedTuple):
-    """The stack of Algorithm 4 after it has examined ``line``: each of ``active`` is the maximum from its
-    entry in ``starts`` on. ``popped`` are the lines that left the stack."""
+    """The stack of Algorithm 4 after it has examined ``line``.
+
+    Each line in ``active`` is the maximum from its entry in ``starts`` on. ``popped`` are the lines that left
+    the stack.
+    """
 
     line: int
     starts: tuple[float, ...]
@@ -33,11 +36,11 @@ class LabelLines:
     Attributes
     ----------
     sample, label : int
-        The number of the sample, and its true label, whose line is 0.
+        The index of the sample, and its true label, whose line is 0.
     a, b : array, (labels,)
         Slopes and offsets.
     stages : list of EnvelopeStage
-        The stack after each line that Algorithm 4 examines; others can never be the maximum for t > 0.
+        The stack after each line that Algorithm 4 examines; other lines cannot be the maximum for t > 0.
     """
 
     sample: int
@@ -48,13 +51,15 @@ class LabelLines:
 
     @property
     def kinks(self) -> np.ndarray:
-        """Return the steps t > 0 at which the maximum changes lines."""
+        """Return the steps t > 0 at which the maximum passes to another line."""
         return np.array(self.stages[-1].starts[1:])
 
 
 def stages(a: np.ndarray, b: np.ndarray) -> list[EnvelopeStage]:
-    """Return the stacks of Algorithm 4 for the lines b + t a, t >= 0, in the order in which it examines
-    lines: by decreasing b."""
+    """Return the stacks of Algorithm 4 for the lines b + t a, t >= 0.
+
+    It examines lines by decreasing b, and the stacks are in this order.
+    """
     top = float(b.max())
     tied = top - b <= TIE_TOL * (1.0 + abs(top))
     first = int(np.argmax(np.where(tied, a, -np.inf)))
@@ -77,8 +82,11 @@ def stages(a: np.ndarray, b: np.ndarray) -> list[EnvelopeStage]:
 
 
 def label_lines(line: Line, reach: float) -> LabelLines | None:
-    """Return the lines of the sample whose loss has most segments for 0 <= t <= ``reach``, of the first
-    samples; None if the loss is no multiclass hinge, or has very many labels."""
+    """Return the lines of the sample whose loss has the most segments for 0 <= t <= ``reach``.
+
+    Only the first samples are examined. Return None if the loss is not a multiclass hinge, or has very many
+    labels.
+    """
     loss = getattr(line.problem.loss, "inner", line.problem.loss)
     if not isinstance(loss, BoundMulticlassMax) or loss.n_outputs > MOST_LABELS:
         return None

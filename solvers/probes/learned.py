@@ -1,4 +1,4 @@
-"""The model that a run has learned, as a probe records it."""
+"""The model that a run has learned, recorded by a probe."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from ..problems.metrics.followed import Examples
 from ..problems.problem import Problem
 from .trajectories import SEARCHED, largest
 
-#: Largest weights that are recorded, at most.
+#: Maximal number of largest weights recorded.
 MAX_RECORDED_WEIGHTS = 5000
 #: Weights of pixels, and weights after W, up to which they are recorded.
 MOST_PIXELS, MOST_TAIL = 40_000, 10_000
 
 
 class Learner:
-    """Records the model of each iterate of one run: the largest weights, the rows of W of pixels and the
-    weights after W, in single precision. Labels or numeric targets predicted for a few examples come with
-    them."""
+    """A recorder of the model at each iterate of one run, in single precision.
+
+    It records the largest weights, the rows of W for pixels, and the weights after W. It also records
+    predictions of labels or numeric targets for a few examples.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._problem: Problem | None = problem

@@ -1,4 +1,4 @@
-"""Iterates of two weights as a probe records them: the point, and the direction taken from there."""
+"""Iterates with two weights, recorded by a probe: the point, and the direction taken from there."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..methods.iterate import Iterate
 
 
 def plane(it: Iterate) -> dict[str, np.ndarray] | None:
-    """Copy the two weights and f; return None unless there are exactly two weights.
+    """Return a copy of the two weights and f; return None unless there are exactly two weights.
 
-    If the solver has directions, copy p as well, and the subgradients ``met``, each once, with their
-    ``shares`` in the convex combination ḡ. If it has only a gradient, that is the only subgradient. ``B`` is
-    the estimate of the inverse Hessian, if there is one.
+    If the solver has directions, p is included, and the subgradients ``met``, without repetition, with their
+    coefficients ``shares`` in the convex combination ḡ. If it only has a gradient, this is the only
+    subgradient. ``B`` is the estimate of the inverse Hessian, if there is one.
     """
     if it.w is None or it.w.size != 2:
         return None

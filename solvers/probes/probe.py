@@ -1,4 +1,4 @@
-"""Probes: observations that are copied from the live references of a run's iterates."""
+"""Probes: observations copied from the live references of a run's iterates."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from .search_lines import kept
 from .subsets import packed, sampled
 from .trajectories import WeightFollower
 
-#: Bytes of observations kept per run and per process.
+#: Maximal size in bytes of the observations of a run, and of a process.
 RUN_LIMIT = 64 * 2**20
 PROCESS_LIMIT = 512 * 2**20
-#: Bytes that a run may keep however full the process is.
+#: Bytes that a run may store even if the process is at its limit.
 RUN_SHARE = 4 * 2**20
-#: Gradients of an iterate that are kept of a shrinking test, at most.
+#: Maximal number of gradients recorded of a shrinking test.
 MAX_TEST_GRADIENTS = 32_768
-#: Scores of an iterate that are kept, at most.
+#: Maximal number of scores recorded of an iterate.
 MAX_KEPT_SCORES = 20_000
-#: Non-zero weights of an iterate that is kept whole by ``SUPPORT``, at most.
+#: Maximal number of non-zero weights of an iterate that ``SUPPORT`` records.
 MAX_SUPPORT_WEIGHTS = 5_000
-#: Non-zero weights of an iterate that is kept by ``WIDE``, at most.
+#: Maximal number of non-zero weights of an iterate that ``WIDE`` records.
 MAX_WIDE_WEIGHTS = 50_000
-#: Rows of W that are kept by number and norm, at most.
+#: Maximal number of rows of W whose index and norm are recorded.
 MAX_KEPT_ROWS = 10_000
-#: Weights of a W whose rows are observed, at most.
+#: Maximal number of weights of a W whose rows are observed.
 MAX_ROW_WEIGHTS = 10_000_000
 #: Rows and columns of the pattern of W, at most.
 PATTERN = 256, 128
@@ -65,13 +65,14 @@ class Probe:
     Parameters
     ----------
     name : str
-        Its name in a store.
+        The name of the probe in a store.
     take : callable, optional
-        Copies arrays by name from an iterate, or returns None if there is nothing to observe. Arrays that
-        are never changed may be kept uncopied, also several in a tuple: each takes its memory once.
+        Function that returns copies of arrays of an iterate by name, or None if there is nothing to observe.
+        Arrays that never change need not be copied. A value may be a tuple of arrays; each array is counted
+        in memory only once.
     begin : callable, optional
-        In place of ``take``: given the problem of a run, returns a ``take`` for that run, which may keep
-        state between iterates.
+        Alternative to ``take``: function of the problem of a run that returns a ``take`` for that run, which
+        may store state between iterates.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class Probe:
     begin: Callable[[Any], Take] | None = None
 
     def taking(self, problem: Problem | None) -> Take:
-        """Return the function that copies arrays in a run on this problem."""
+        """Return the function ``take`` for a run on this problem."""
         if self.begin is not None:
             return self.begin(problem)
         if self.take is None:
@@ -105,7 +106,8 @@ def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _few(it: Iterate) -> dict[str, np.ndarray] | None:
-    """Copy the weights of an iterate that has no more than ``MAX_SUPPORT_WEIGHTS``."""
+    """Return the weights of an iterate that has at most ``MAX_SUPPORT_WEIGHTS`` of them; return None
+    otherwise."""
     if it.w is None or max(it.nnz, 0) > MAX_SUPPORT_WEIGHTS:
         return None
     found = _weights(it)
@@ -113,7 +115,10 @@ def _few(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _wide(it: Iterate) -> dict[str, np.ndarray] | None:
-    """Copy the weights of an iterate that has too many for ``SUPPORT``, in single precision."""
+    """Return the weights, in single precision, of an iterate that has too many for ``SUPPORT``.
+
+    Return None if it has fewer, or more than ``MAX_WIDE_WEIGHTS``.
+    """
     if it.w is None or it.nnz > MAX_WIDE_WEIGHTS:
         return None
     support = np.flatnonzero(it.w != 0.0)
@@ -243,7 +248,8 @@ def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def binned(W: np.ndarray) -> np.ndarray:
-    """Return a matrix of at most ``PATTERN`` bins: means of |W| under the sign of the mean of W."""
+    """Return a matrix reduced to at most ``PATTERN`` bins: the mean of |W|, with the sign of the mean of
+    W."""
     if 0 in W.shape or all(n <= most for n, most in zip(W.shape, PATTERN, strict=True)):
         return W
     edges = [
@@ -260,7 +266,7 @@ def binned(W: np.ndarray) -> np.ndarray:
 WEIGHTS = Probe("weights", _weights)
 #: The weights of sparse iterates.
 SUPPORT = Probe("support", _few)
-#: Those of iterates that are less sparse.
+#: The weights of iterates that are less sparse.
 WIDE = Probe("wide", _wide)
 #: Which variables are in the working set, and which are not zero (of dual variables: at no bound).
 ACTIVE = Probe("active", _active)
@@ -271,15 +277,15 @@ MEMORY = Probe("memory", _memory)
 #: The shrinking test: |g| of the weights or rows tested, or of a share and, as ``stayed``, of those
 #: that stayed; and where a ball around the dual's optimum stands to each.
 SHRINKING = Probe("shrinking", _shrinking)
-#: Which rows of W are not zero, their norms in falling order, and a picture of them; not of a huge W.
+#: The non-zero rows of W, their norms in descending order, and an image of them; not of a huge W.
 ROWS = Probe("rows", _rows)
 #: A w and the tail of w, of small problems.
 SCORES = Probe("scores", _scores)
-#: Iterates of two weights: where they are, and the direction, subgradients and B that the solver has there.
+#: Iterates with two weights: the point, and the solver's direction, subgradients and B at it.
 PLANE = Probe("plane", plane)
-#: Weights of a sample that stays the same, with the largest, and their clusters.
+#: Weights of a fixed sample, with the largest weights, and their clusters.
 TRAJECTORIES = Probe("trajectories", begin=lambda problem: WeightFollower())
-#: The model that the weights make: the largest, those of pixels and transitions, predictions for examples.
+#: The model: the largest weights, those of pixels and transitions, and predictions for examples.
 LEARNED = Probe("learned", begin=Learner)
 #: The lines of a plug-in's file that led to an iterate.
 CODE_LINES = Probe(
@@ -292,22 +298,22 @@ CUTS = Probe("cuts", cuts)
 
 
 def arrays_of(seen: Mapping[str, Seen]) -> list[np.ndarray]:
-    """Return the arrays that an entry, the observations of all probes at one iterate, refers to."""
+    """Return the arrays in an entry, that is, in the observations of all probes at one iterate."""
     values = [value for found in seen.values() for value in found.values()]
     return [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
 
 
 def in_use() -> int:
-    """Return the bytes that the probe stores of this process hold together."""
+    """Return the total number of bytes in the probe stores of this process."""
     return _in_use
 
 
 class ProbeStore:
-    """Observations of one run within a limit of memory.
+    """Observations of one run within a memory limit.
 
-    At the limit every second entry is dropped, and from there on only every second iterate is kept. The first
-    entry of each probe and the newest stay. So a probe that has observed something always has an entry, until
-    all are discarded.
+    At the limit every second entry is dropped, and from there on only every second iterate is stored. The
+    first entry of each probe and the newest one stay. So a probe that has observed something always has an
+    entry, until all are discarded.
     """
 
     def __init__(self, probes: Sequence[Probe] = (), problem: Problem | None = None) -> None:
@@ -335,7 +341,8 @@ class ProbeStore:
         self.bytes += change
 
     def observe(self, iterate: Iterate) -> None:
-        """Record the observations of an iterate; those out of turn are kept only until the next iterate."""
+        """Store the observations of an iterate; those that are not due are stored only until the next
+        iterate."""
         if not self.probes:
             return
         # changed in place by the one writer, and read through copies: to copy it here at every iterate would
@@ -357,15 +364,17 @@ class ProbeStore:
             self._entries = entries = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
 
     def _entry(self, iteration: int, seen: dict[str, Seen]) -> tuple[int, dict[str, Seen]]:
-        """Return the entry of the observations of an iterate, and count it."""
+        """Return the entry for the observations of an iterate, and add it to the memory count."""
         self._count(seen, 1)
         for name in seen:
             self._firsts.setdefault(name, iteration)
         return iteration, seen
 
     def _count(self, seen: dict[str, Seen], change: int) -> None:
-        """Count an entry in (1) or out (-1): an array counts from the first entry that refers to it until the
-        last has gone."""
+        """Add an entry to the memory count (``change`` 1) or remove it (-1).
+
+        An array counts from the first entry that refers to it until the last one is removed.
+        """
         arrays = arrays_of(seen)
         size = ARRAY_OVERHEAD_BYTES * (1 + sum(map(len, seen.values()))) + REFERENCE_BYTES * len(arrays)
         for address, array in zip(map(id, arrays), arrays, strict=True):
@@ -377,13 +386,13 @@ class ProbeStore:
         self._account(change * size)
 
     def _stays(self, entry: tuple[int, dict[str, Seen]]) -> bool:
-        """Return whether an entry is kept: it is its turn, or a probe's first."""
+        """Return whether an entry is kept: its iteration is due, or it is the first of a probe."""
         return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
     def last(self, name: str, iteration: int) -> tuple[int, Seen] | None:
         """Return the last entry of a probe up to an iteration: its own iteration, and the observation.
 
-        If there is no entry that early, return the first entry of the probe; return None if it has no entry.
+        If there is none that early, return the first entry of the probe; return None if it has no entry.
         """
         entries = self._entries[:]
         k = bisect_right(entries, iteration, key=lambda entry: entry[0])
@@ -393,25 +402,26 @@ class ProbeStore:
         return None
 
     def entry(self, name: str, iteration: int) -> tuple[int, Seen]:
-        """Return the entry of a probe that :meth:`last` returns; raise LookupError if there is none."""
+        """Return the entry that :meth:`last` returns; raise LookupError if there is none."""
         found = self.last(name, iteration)
         if found is None:
             raise LookupError(f"the probe {name} has seen nothing")
         return found
 
     def entries(self, name: str, after: int = -1) -> list[tuple[int, Seen]]:
-        """Return all entries of a probe after an iteration, in order: iteration and observation of each."""
+        """Return all entries of a probe after an iteration, in order: the iteration and the observation of
+        each."""
         entries = self._entries[:]
         first = bisect_right(entries, after, key=lambda entry: entry[0])
         return [(at, seen[name]) for at, seen in entries[first:] if name in seen]
 
     def everything(self) -> list[tuple[int, dict[str, Seen]]]:
-        """Return all entries of all probes by iteration, in their order."""
+        """Return all entries of all probes, ordered by iteration."""
         return self._entries[:]
 
     @classmethod
     def of(cls, everything: Sequence[tuple[int, dict[str, Seen]]]) -> Self:
-        """Return a store with the entries of another one, which stops observing."""
+        """Return a store with the entries ``everything`` of another store; it observes nothing itself."""
         store = cls()
         for iteration, seen in everything:
             store._entries.append(store._entry(iteration, seen))

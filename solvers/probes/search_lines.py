@@ -1,4 +1,4 @@
-"""The line of a search as a probe records it, and the same line rebuilt from the record."""
+"""The line of a search, recorded by a probe, and the same line rebuilt from the record."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ MOST_ENTRIES = 100_000
 
 
 def kept(search: SearchLog, w: np.ndarray, step: float) -> dict[str, np.ndarray]:
-    """Copy the line w_k + t d that led to ``w`` with ``step``: the nonzero entries of d and of
-    w_k = w - step d, and their indices. Return nothing for a path that is not straight, a huge problem, or a
-    line with very many entries."""
+    """Return the line w_k + t d that led to ``w`` with ``step``: the non-zero entries of d and w_k, and their
+    indices.
+
+    Here w_k = w - step d. Return an empty dict if the path is not straight, or if the problem or the line has
+    too many entries.
+    """
     active, d = search.active, search.d
     if active is None or d is None or not np.isfinite(step) or w.size > MAX_LINE_WEIGHTS:
         return {}
@@ -32,7 +35,7 @@ def kept(search: SearchLog, w: np.ndarray, step: float) -> dict[str, np.ndarray]
 
 
 def rebuild(problem: Problem, seen: Mapping[str, np.ndarray]) -> Line:
-    """Return the line that :func:`kept` has recorded, on the same problem."""
+    """Return the line recorded by :func:`kept`, on the same problem."""
     w, d = np.zeros(problem.size), np.zeros(problem.size)
     w[seen["w_at"]], d[seen["d_at"]] = seen["w"], seen["d"]
     return problem.line(problem.at(w), d)

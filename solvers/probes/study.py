@@ -1,4 +1,4 @@
-"""φ(t) = f(w + t d) of a recorded search, recomputed: values, slopes, and the steps of other rules."""
+"""φ(t) = f(w + t d) of a recorded search, recomputed: values, slopes, and the steps of other search rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ SUBGRADIENTS = 6
 
 @dataclass(frozen=True)
 class Picture:
-    """φ on a window: values, and slopes, two at a breakpoint (from the left, then from the right)."""
+    """φ on an interval of steps: values, and slopes, of which breakpoints have two (from the left and the
+    right)."""
 
     t: np.ndarray
     phi: np.ndarray
@@ -53,7 +54,7 @@ class Study:
         self.start = float(seen["start"][0])
         self.tried = seen["t"]
         loss, penalty = problem.loss, problem.penalty
-        #: Whether φ has slopes that can be told on both sides of a kink.
+        #: Whether the slopes of φ on both sides of a kink are known.
         self.has_slopes = bool(loss.traits & (Trait.SMOOTH | Trait.DIRECTIONAL_DERIVATIVE))
         #: Whether φ is quadratic between its breakpoints, so that these tell its slope everywhere.
         self.piecewise = self.has_slopes and loss.piecewise_linear and not penalty.l1
@@ -61,7 +62,7 @@ class Study:
         promised = float(seen["promised"])
         #: Δ of Armijo's rule.
         self.promised = promised if math.isfinite(promised) or not self.has_slopes else self.slope(0.0)
-        #: dᵀB d of the solver's own model; nan where the solver does not tell.
+        #: dᵀB d of the solver's own model; nan if it does not record that.
         self.model = float(seen["model"])
         longest = float(np.max(self.tried[np.isfinite(self.tried)], initial=0.0))
         accepted = float(self.tried[-1]) if self.tried.size and np.isfinite(self.tried[-1]) else 0.0
@@ -75,13 +76,13 @@ class Study:
         self.label_lines = label_lines(self._line, reach)
         #: A narrow window around the accepted step.
         self.near = self._near(accepted or 0.1 * reach)
-        #: CPU seconds that it took until there was a picture, and those of one value of φ.
+        #: CPU seconds of computing the first values, and those of one value of φ.
         self.seconds = time.thread_time() - began, 0.0
 
     def _near(self, step: float) -> tuple[float, float]:
-        """Return a window around a step that shows the two breakpoints on each side.
+        """Return an interval around a step that contains the two next breakpoints on each side.
 
-        It extends to each side by at most 0.3 of the step, and by a tenth if there are no breakpoints.
+        It extends by at most 0.3 of the step to each side, and by a tenth if there are no breakpoints.
         """
         t = self.breakpoints.t
         beside = [t[t < step][-2:], t[t > step][:2]]
@@ -104,8 +105,7 @@ class Study:
         return self._slopes[t, side]
 
     def _breakpoints(self) -> Breakpoints:
-        """Return the steps t > 0 at which φ' jumps: kinks of the loss, and weights that pass zero under
-        ‖·‖₁."""
+        """Return the steps t > 0 at which φ' jumps: kinks of the loss, and zeros of weights under ‖·‖₁."""
         none = np.zeros(0)
         found = self._line.breakpoints() if self.has_slopes else Breakpoints(math.nan, none, none)
         l1, w, d = self._problem.l1_strengths, self._line.point.w, self._line.d
@@ -118,14 +118,16 @@ class Study:
         return found._replace(t=t[order], jump=jump[order])
 
     def marked(self, lo: float, hi: float) -> np.ndarray:
-        """Return the breakpoints in a window; of very many, some at even distances in their order."""
+        """Return the breakpoints in an interval; if they are too many, an evenly spaced subset."""
         t = self.breakpoints.t
         inside = t[np.searchsorted(t, lo) : np.searchsorted(t, hi, side="right")]
         return inside[:: -(-inside.size // MAX_EXACT_BREAKPOINTS) or 1]
 
     def drawn(self, lo: float, hi: float) -> Picture:
-        """Compute φ and φ' on a window: at the steps tried, at breakpoints, and on a grid that is refined for
-        about a second."""
+        """Compute φ and φ' on an interval: at the steps tried, at breakpoints, and on a grid.
+
+        The grid is refined for about a second.
+        """
         began = time.thread_time()
 
         def enough(level: int) -> bool:
@@ -159,12 +161,13 @@ class Study:
         return Picture(t, phi, *(self._steps(lo, hi) if self.piecewise else self._sampled(lo, hi)))
 
     def _sampled(self, lo: float, hi: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slopes computed so far in a window."""
+        """Return the steps in an interval at which slopes have been computed, and the slopes."""
         known = sorted((t, side, value) for (t, side), value in self._slopes.items() if lo <= t <= hi)
         return np.array([t for t, _, _ in known]), np.array([value for _, _, value in known])
 
     def _steps(self, lo: float, hi: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the staircase of the slopes of a piecewise quadratic φ in a window, from its breakpoints."""
+        """Return steps and slopes of a piecewise quadratic φ in an interval, with jumps at its
+        breakpoints."""
         b, marked = self.breakpoints, self.marked(lo, hi)
         last = np.searchsorted(b.t, marked, side="right")
         first = np.searchsorted(b.t, marked, side="left")
@@ -193,14 +196,14 @@ class Study:
 
     @property
     def _first(self) -> float:
-        """Return the first step of a rule: that of the recorded search if it backtracked, else 1."""
+        """Return the first step for search rules: that of the recorded search if it backtracked, else 1."""
         backtracked = not self._exact and self.tried.size and 0.0 < self.tried[0] < math.inf
         return float(self.tried[0]) if backtracked else 1.0
 
     def allowed_by_wolfe(self, rule: Wolfe, drawn: Picture) -> tuple[float, float] | None:
-        """Return the interval of steps that satisfy both Wolfe conditions, or None if there is no such step.
+        """Return the interval of steps that satisfy both Wolfe conditions; None if there is no such step.
 
-        On a convex φ these steps are an interval. Its ends are read from the values that are ``drawn``.
+        For a convex φ these steps form an interval. Its ends are read from the values in ``drawn``.
         """
         start, c1, c2 = self.slope(0.0), rule.c1, rule.c2
         if not start < 0.0:
@@ -226,7 +229,7 @@ class Study:
 
 
 def crossing(t: np.ndarray, values: np.ndarray, k: int) -> float:
-    """Return where values drawn as a line pass zero between points k - 1 and k.
+    """Return the zero of the linear interpolant of values between points k - 1 and k.
 
     Return point k itself if it is the first, or if both values are equal.
     """

@@ -10,18 +10,20 @@ MAX_SUBSET_BYTES = 2**20
 #: Knuth's multiplier of a hash: 2³² over the golden ratio.
 GOLDEN = np.uint32(2654435769)
 
-#: Answers of ``contains``.
+#: Values returned by ``contains``.
 OUTSIDE, INSIDE, UNKNOWN = 0, 1, -1
 
 
 def rank(members: np.ndarray) -> np.ndarray:
-    """Return a pseudorandom number below 2³² for each weight. Samples take the weights of low rank, so that a
-    small sample is part of every larger one."""
+    """Return a pseudorandom number below 2³² for each weight.
+
+    Samples consist of the weights of low rank, so that a small sample is a subset of every larger one.
+    """
     return np.asarray(members).astype(np.uint32) * GOLDEN
 
 
 def sampled(members: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-    """Return a sample of about ``most`` members at most, those of low rank, and its share: 1, ½, ¼, ..."""
+    """Return a sample of about ``most`` members at most, those of low rank, and its fraction: 1, ½, ¼, ..."""
     halvings = 0
     while members.size > most << halvings:
         halvings += 1
@@ -31,8 +33,11 @@ def sampled(members: np.ndarray, most: int) -> tuple[np.ndarray, float]:
 
 
 def packed(members: np.ndarray | None, size: int) -> dict[str, np.ndarray]:
-    """Pack a set of some of ``size`` weights, given by ascending indices (None: all), in the smallest form:
-    ``all``, ``bits``, or the indices of a ``share`` of the ``members``; add the ``count`` of members."""
+    """Return a set of some of ``size`` weights, given by ascending indices (None: all), in the smallest form.
+
+    The form is ``all``, ``bits``, or the indices of a fraction (``share``) of the ``members``. ``count`` is
+    the number of members.
+    """
     if members is None:
         return {"all": np.array(True), "count": np.array(size)}
     count = {"count": np.array(members.size)}
@@ -55,8 +60,10 @@ def known_members(seen: dict[str, np.ndarray]) -> np.ndarray | None:
 
 
 def contains(seen: dict[str, np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Return for each weight whether it is in a packed set: INSIDE, OUTSIDE, or UNKNOWN if only a sample is
-    stored, which this weight would not be part of."""
+    """Return for each weight whether it is in a packed set: INSIDE, OUTSIDE or UNKNOWN.
+
+    UNKNOWN is for weights whose rank is too high for the stored sample.
+    """
     if "all" in seen:
         return np.full(weights.shape, INSIDE, dtype=np.int8)
     if "bits" in seen:

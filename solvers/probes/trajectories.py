@@ -1,4 +1,4 @@
-"""Weight trajectories: the values of the same weights at every iterate, the largest among them."""
+"""Weight trajectories: the values of a fixed selection of weights at every iterate, including large ones."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ..curvature.clusters import Clusters
 from ..linalg.working_set import WorkingSet
 from ..methods.iterate import Iterate
 
-#: Weights that are followed, at most; of a smaller problem all.
+#: Maximal number of weights recorded; in a smaller problem all are.
 MOST = 4096
-#: Weights of these that are drawn at random in a larger problem; the others are the largest.
+#: Number of them that are drawn at random in a larger problem; the others are the largest.
 RANDOM = 1024
 #: Largest weights of one iterate that are searched for.
 MAX_SEARCHED_WEIGHTS = 512
@@ -28,10 +28,10 @@ NOBODY = np.empty(0, dtype=np.int32)
 class WeightFollower:
     """A recorder of selected weights, in single precision, and of their clusters in clustered solvers.
 
-    ``members`` are their indices in w. A small problem is followed as a whole. In a larger one, a random
-    sample is followed, the same for all runs with as many weights. The largest weights come next, in the
-    order in which they are found: at growing intervals the largest of an iterate are searched for, and may
-    take half of the room left. A weight once followed is followed to the end.
+    ``members`` are their indices in w. In a small problem all weights are recorded. In a larger one a random
+    sample is recorded, the same for all runs with as many weights. Large weights are added later: at growing
+    intervals the largest of an iterate are searched for, and may take half of the remaining room. A weight
+    stays selected until the end.
     """
 
     def __init__(self) -> None:
@@ -66,8 +66,8 @@ class WeightFollower:
             self._members = np.append(self._members, new.astype(np.int32))
 
     def _labels_of(self, clusters: Clusters | None) -> np.ndarray | None:
-        """Return the cluster of each weight followed, -1 for none; computed once for all iterates that have
-        the same clusters."""
+        """Return the cluster of each selected weight, -1 for none; it is cached while the clusters stay the
+        same."""
         if clusters is None:
             return None
         known, members, labels = self._labels
@@ -80,14 +80,14 @@ class WeightFollower:
 
 
 def first(size: int) -> np.ndarray:
-    """Return the indices of the weights followed from the start, ascending: all, or a random sample."""
+    """Return the indices of the weights selected from the start, ascending: all, or a random sample."""
     if size <= MOST:
         return np.arange(size, dtype=np.int32)
     return np.unique(np.random.default_rng(0).integers(size, size=RANDOM)).astype(np.int32)
 
 
 def largest(w: np.ndarray, active: WorkingSet | None, most: int) -> np.ndarray:
-    """Return the indices of the largest nonzero weights, in descending order.
+    """Return the indices of the largest non-zero weights, in descending order of size.
 
     Return no index if w is huge and its working set is full.
     """
@@ -105,7 +105,7 @@ def largest(w: np.ndarray, active: WorkingSet | None, most: int) -> np.ndarray:
 
 
 def _guess(size: np.ndarray, most: int) -> float:
-    """Estimate, from a sample, a threshold above which there are a few more than ``most`` of these sizes."""
+    """Return a threshold, estimated from a sample, that somewhat more than ``most`` of these sizes exceed."""
     sample = size[:: max(size.size // GUESSED_BY, 1)]
     wanted = SORTED * most * sample.size // size.size + 1
     least = np.finfo(float).tiny  # those that are zero are never meant

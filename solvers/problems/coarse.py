@@ -22,11 +22,11 @@ Product = TypeVar("Product")
 
 
 class Accumulated(Design):
-    """A C as the design of γ by products with A itself: weights are copied down before, and the gradient of
-    each cluster is accumulated after, eq. (14).
+    """The design A C of γ, applied by products with A itself, eq. (14).
 
-    Scores are those of the ``fine`` design, and products count as its own. Weights that stand by themselves
-    outside of W, the transitions of a chain, are the tail of both.
+    Before a product weights are copied from γ to β = Cγ; after it the gradient of each cluster is summed.
+    Scores are those of the ``fine`` design, whose counter also counts the products. Weights outside W, the
+    transitions of a chain, are the tail of both designs.
     """
 
     def __init__(self, fine: Design, clusters: Clusters) -> None:
@@ -34,11 +34,11 @@ class Accumulated(Design):
         self.fine, self.clusters, self.pulse = fine, clusters, fine.pulse
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
-        """Return A C v, one value a member of ``active`` (None: all)."""
+        """Return A C v, for a ``v`` with one entry per member of ``active`` (None: all)."""
         return self._scores(self._whole(v, active))
 
     def adjoint(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
-        """Return CᵀAᵀG for a residual G in score space, an entry a member of ``active`` (None: all)."""
+        """Return CᵀAᵀG for a residual G in score space, one entry per member of ``active`` (None: all)."""
         g = self._adjoint(residual)
         return g if active is None else active.take(g)
 
@@ -47,7 +47,7 @@ class Accumulated(Design):
         return self.fine.reach(self.clusters.up(self._whole(v, active)))
 
     def _whole(self, v: np.ndarray, active: WorkingSet | None) -> np.ndarray:
-        """Return a vector over all of γ, zero outside of ``active``."""
+        """Return ``v`` as a vector over all of γ, zero outside ``active``."""
         if active is None or active.full:
             return v
         whole = np.zeros(self.size)
@@ -62,10 +62,11 @@ class Accumulated(Design):
 
 
 class Aggregated(Accumulated):
-    """A C as the design of γ by products with X̂ = XC, which is made once: pre-aggregation, eq. (15).
+    """The design A C of γ, applied by products with X̂ = XC, which is computed once: pre-aggregation, eq.
+    (15).
 
-    Column k of X̂ is the sum of the columns of cluster k, which belong to one output. Products count by the
-    entries of X̂, making it as a product with X.
+    Column k of X̂ is the sum of the columns of cluster k, which belong to one output. A product counts the
+    entries of X̂ that it reads. Computing X̂ counts as a product with X.
     """
 
     def __init__(self, fine: Design, clusters: Clusters) -> None:
@@ -85,7 +86,7 @@ class Aggregated(Accumulated):
         return self._counted(self.X.adjoint(residual, self._members))
 
     def _counted(self, product: Product) -> Product:
-        """Count the entries that a product has touched as touched by the fine design."""
+        """Add the entries of X̂ that a product has read to the counter of the fine design."""
         self.fine.touched += self.X.touched
         self.X.touched = 0
         return product
@@ -94,8 +95,8 @@ class Aggregated(Accumulated):
 def coarse_problem(problem: Problem, clusters: Clusters, *, aggregated: bool) -> Problem:
     """Return the problem of γ, f(Cγ), in which a ridge counts γ_k once for each weight of its cluster.
 
-    The penalty must have no kinks. With ``aggregated``, X̂ is computed once, as in (15); else products are
-    those of (14).
+    The penalty must have no kinks. With ``aggregated``, X̂ is computed once, as in (15); otherwise products
+    are those of (14).
     """
     design = (Aggregated if aggregated else Accumulated)(problem.design, clusters)
     return problem.in_variables(design, problem.penalty.repeated(clusters.members))
@@ -107,7 +108,8 @@ def lifted(problem: Problem, clusters: Clusters, point: Point) -> Point:
 
 
 def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:
-    """Return the columns of X̂ = XC in the blocks of X, and the output of each."""
+    """Return the columns of X̂ = XC, stored in the same row blocks as those of X, and the output of each
+    column."""
     m, body = fine.n_outputs, fine.n_features * fine.n_outputs
     cmap = clusters.cmap[:body]
     size = clusters.size - fine.n_tail
@@ -150,10 +152,11 @@ def _runs(lengths: np.ndarray, edges: np.ndarray) -> list[tuple[int, int]]:
 
 @kernel
 def merge(starts, rows, values, features, edges, lo, hi, place, new_starts, new_rows, new_values):
-    """Add up the columns of each cluster k, lo <= k < hi, over one block, and write where each sum ends.
+    """Add up the columns of each cluster k, lo <= k < hi, over one block of rows, and write the end of each
+    sum.
 
-    If there is no room for rows, the entries are only counted. ``place`` (all below new_starts[lo]) is work
-    space.
+    If ``new_rows`` has no room, the entries are only counted. ``place`` is work space; all its entries must
+    be below new_starts[lo].
     """
     for k in range(lo, hi):
         first = to = new_starts[k]

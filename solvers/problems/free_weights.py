@@ -21,9 +21,9 @@ GRADIENT_ROUNDING = 4 * sys.float_info.epsilon
 def fit_free_weights(problem: Objective, free: np.ndarray) -> np.ndarray:
     """Minimize f over the weights ``free``, ascending, while all others are zero, and return all weights.
 
-    The loss must have ``Trait.HESSIAN``. Newton's method with Armijo's rule goes on until the gradient is
-    rounding, or no step decreases f; where there is no curvature, the step is one along the gradient. If f
-    has no minimum, the result is where ``NEWTON_STEPS`` steps lead.
+    The loss must have ``Trait.HESSIAN``. Newton's method with Armijo's rule runs until the gradient is at
+    rounding level or no step decreases f. Where the curvature is zero, it takes a gradient step. If f has no
+    minimum, return the weights after ``NEWTON_STEPS`` steps.
     """
     from scipy.sparse.linalg import LinearOperator, cg  # here, since it is slow to import
 

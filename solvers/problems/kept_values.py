@@ -16,7 +16,8 @@ class AtZero(NamedTuple):
 
 
 class Shared:
-    """A value that all copies of a problem share once one copy has computed it, and its CPU seconds.
+    """A value that all copies of a problem share once one of them has computed it, and the CPU seconds that
+    took.
 
     Two runs that need the value at the same time both compute it. With a lock, a paused run would block the
     other.
@@ -28,7 +29,7 @@ class Shared:
 
 
 class Once:
-    """A value made at its first use, in the thread that uses it first."""
+    """A value computed at its first use, in the thread that uses it first."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make, self._lock = make, threading.Lock()

@@ -36,8 +36,8 @@ class Line:
     The scores of d are computed once; φ costs one evaluation of the loss, and a slope one of its residual.
 
     Slopes, subgradients and searches that use them are also defined at kinks of a loss, if it offers
-    ``Trait.DIRECTIONAL_DERIVATIVE``. Searches move: see :meth:`move`. If f is unbounded below along the ray,
-    they return the step inf and do not move.
+    ``Trait.DIRECTIONAL_DERIVATIVE``. Searches move the point: see :meth:`move`. If f is unbounded below along
+    the ray, they return the step inf and do not move.
 
     Examples
     --------
@@ -69,8 +69,10 @@ class Line:
         return loss, loss + sum(penalty.value(w + t * d) for penalty, w, d in pieces)
 
     def _loss(self, t: float) -> float:
-        """Return the loss before scaling. The first step tried is most often taken, so its residual is kept
-        if the loss computes it anyway."""
+        """Return the loss before scaling.
+
+        The first trial step is usually accepted. So its residual is stored if the loss computes it anyway.
+        """
         here, first, self._first = (self.point.scores, self.delta, t), self._first, False
         if not first or t == 0.0 or (self._sup is not None and self._sup[0] == t):
             return self.problem.loss.value(*here)
@@ -80,8 +82,10 @@ class Line:
         return value
 
     def slope(self, t: float = 0.0, side: int = 1) -> float:
-        """Return the derivative of φ at t from the right (``side`` 1) or from the left (-1): from the right
-        it is the sup of gᵀd over all subgradients g at w + t d."""
+        """Return the derivative of φ at t from the right (``side`` 1) or from the left (-1).
+
+        From the right it is the supremum of gᵀd over all subgradients g at w + t d.
+        """
         if side > 0:
             loss = self._sup_at(t).dot(self.delta)
         else:
@@ -90,7 +94,8 @@ class Line:
         return self.problem.scale * loss + sum(penalty.slope(w + t * d, d, side) for penalty, w, d in pieces)
 
     def _sup_at(self, t: float) -> Scores:
-        """Return the subgradient of the loss at w + t d with the largest slope along d; the last is kept."""
+        """Return the subgradient of the loss at w + t d with the largest slope along d; the last one is
+        cached."""
         if self._sup is None or self._sup[0] != t:
             if t == 0.0 and self.problem.smooth:
                 sup = self.point.residual
@@ -111,9 +116,9 @@ class Line:
         return Breakpoints(slope, kinks.t, scale * kinks.jump, curvature, limit)
 
     def log(self) -> SearchLog:
-        """Return an empty log for a search of one's own along the line, at whose end :meth:`move` moves.
+        """Return an empty log for a custom search along the line, which ends by calling :meth:`move`.
 
-        Add its trials by :meth:`SearchLog.note`.
+        Add trial steps with :meth:`SearchLog.note`.
         """
         return SearchLog(self.point.objective, self.d, active=self.active)
 
@@ -136,9 +141,9 @@ class Line:
     def exact(self, rule: Exact = TO_MINIMUM) -> SearchResult[Point]:
         """Search for the first minimum of φ over t >= 0, and move there; t is 0 if φ does not decrease.
 
-        If φ is unbounded below and the rule goes to no last kink, t is inf and nothing moves. Scores on a
-        kink are set exactly onto it after the step. ``gradient()`` of the point found is the subgradient with
-        the largest slope along d.
+        If φ is unbounded below, and the rule does not stop at the last kink, t is inf and nothing moves.
+        Scores on a kink are set exactly onto it after the step. ``gradient()`` of the point found is the
+        subgradient with the largest slope along d.
         """
         search = self.log()
         marks = self.breakpoints()
@@ -161,7 +166,7 @@ class Line:
         return SearchResult(point, t, search, len(search.trials), "exact")
 
     def _logged_slope(self, search: SearchLog) -> Callable[[float, int], float]:
-        """Return ``slope``, logging the steps at which it is computed from the right."""
+        """Return :meth:`slope`, wrapped so that steps at which it is computed from the right are logged."""
 
         def slope(t: float, side: int) -> float:
             rise = self.slope(t, side)
@@ -172,7 +177,7 @@ class Line:
         return slope
 
     def _moved(self, found: SearchResult[float]) -> SearchResult[Point]:
-        """Move to the step found, whose ``point`` is the loss there, if any."""
+        """Move to the step found, whose ``point`` is the loss there if that is known."""
         there = 0.0 < found.t < np.inf
         return found.leading_to(self.move(found.t, found.point) if there else self.point)
 
@@ -190,8 +195,8 @@ class Line:
     def first_step(self) -> float:
         """Return the step t that minimizes a model of φ with the curvature of F at w: dᵀd/dᵀ∇²F d.
 
-        -d must be the minimum-norm subgradient. Return :meth:`straight_step` if F is straight at w, or so
-        nearly straight that a score would move by more than ``LARGEST_SCORE_MOVE``.
+        -d must be the minimum-norm subgradient. Return :meth:`straight_step` if F is linear at w, or so
+        nearly linear that a score would move by more than ``LARGEST_SCORE_MOVE``.
         """
         curvature, squares = self.curvature(), float(self.d @ self.d)
         if squares * self.delta.largest() < LARGEST_SCORE_MOVE * curvature:
@@ -199,11 +204,11 @@ class Line:
         return self.straight_step()
 
     def straight_step(self) -> float:
-        """Return the largest power of two at which φ decreases by half as much as its slope promises.
+        """Return the largest power of two at which φ falls by at least half of what its slope at 0 predicts.
 
-        The slope is that at 0. Return 1 if φ does not decrease. This step replaces 1/K if F is linear, when K
-        carries no information. The search begins at a step that moves scores by at most 1, so that it does
-        not depend on units of features.
+        Return 1 if φ does not decrease. This step replaces 1/K if F is linear, when K carries no information.
+        The search begins at a step that moves scores by at most 1, so that it does not depend on units of
+        features.
         """
         slope, reach = self.slope(), self.delta.largest()
         if not (slope < 0.0 and 0.0 < reach < math.inf):
@@ -240,7 +245,7 @@ class Line:
         return Point(self.problem, self.point.w, scores, residual=sup, active=self.active, drift=drift)
 
     def _step(self, t: float) -> tuple[Scores, Drift]:
-        """Move weights and scores; return the scores and their drift."""
+        """Move weights and scores by t d; return the scores and their drift."""
         old = self.point
         if self.active.full:  # then these are the point's weights themselves
             for part in self.problem.pieces():

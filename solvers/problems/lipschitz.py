@@ -14,7 +14,7 @@ EIGSH_TOL, LIPSCHITZ_MARGIN = 1e-4, 1.01
 
 
 def constant_param() -> str:
-    """Declare ``constant``, for solvers whose steps are one over these constants."""
+    """Declare the hyper-parameter ``constant`` of solvers whose step is the inverse of these constants."""
     return param(
         "tight",
         "Lipschitz constants: as low as is known, or the larger ones of the paper",
@@ -24,10 +24,10 @@ def constant_param() -> str:
 
 
 def block_constants(problem: Problem, constant: str) -> np.ndarray:
-    """Return K_j of the weights of each feature, shape (n_features,); with ``Trait.LIPSCHITZ``.
+    """Return the Lipschitz constant K_j of the gradient in the weights of each feature, shape (n_features,).
 
-    Blondel et al. 2013, appendix A, for ``constant="paper"``; the factor of Σ_i x_ij² there is the loss's
-    ``curvature``.
+    The loss must have ``Trait.LIPSCHITZ``. ``constant="paper"`` gives the constants of Blondel et al. 2013,
+    appendix A; the factor of Σ_i x_ij² there is the ``curvature`` of the loss.
     """
     bounds = problem.loss.block_curvature(problem.design.squared_sums, constant == "tight")
     rows = slice(0, problem.design.n_features * problem.design.n_outputs, problem.design.n_outputs)
@@ -40,7 +40,7 @@ def overall_constant(problem: Problem, constant: str) -> float:
 
     K is the ridge plus 1.01 times the largest eigenvalue of s Xᵀ diag(c) X, found by Lanczos iteration. Here
     c is the curvature of the loss of each row. With ``constant="paper"`` K is the ridge plus Σ_j K_j, each
-    K_j taken without the ridge: the sum has ‖X‖_F² in place of ‖X‖₂².
+    K_j without the ridge. That sum replaces ‖X‖₂² by the larger ‖X‖_F².
     """
     ridge = float(np.max(problem.penalty.each(problem.penalty.ridge)))
     if constant == "paper":

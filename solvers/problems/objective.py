@@ -1,4 +1,4 @@
-"""The parts of f(w) = s L(A w) + λR(w), and work on vectors over all weights a piece at a time."""
+"""The parts of f(w) = s L(A w) + λR(w), and functions that process vectors over all weights in pieces."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..linalg.working_set import WorkingSet
 from .losses.loss import BoundLoss
 from .penalties import Penalty
 
-#: Weights that follow each other worked on between two pulses.
+#: Consecutive weights processed between two pulses.
 VECTOR_PIECE = 200_000
 
 
 class Objective:
-    """Design, loss and penalty together; ``scale`` s is 1 (sum over instances) or 1/n (average).
+    """Design, loss and penalty; the scale s is 1 (sum over instances) or 1/n (average).
 
-    This is what a :class:`.problem.Problem` is made of. ``factors`` v, one for each weight, make the strength
-    of weight j λv_j; all weights of a row have the same.
+    Base of :class:`.problem.Problem`. With penalty factors v (``factors``, one per weight) weight j has the
+    strength λv_j. All weights of a row have the same factor.
     """
 
     def __init__(
@@ -63,12 +63,13 @@ class Objective:
 
     @property
     def l1_strengths(self) -> np.ndarray:
-        """Return the strength of |w_j| for each weight; read-only, and no memory if all are the same."""
+        """Return the strength of |w_j| for each weight: a read-only array, which needs no memory if all are
+        equal."""
         return np.broadcast_to(self.penalty.each(self.penalty.l1), (self.size,))
 
     @property
     def kinked(self) -> tuple[np.ndarray, ...]:
-        """Return a tuple with the mask of the penalised weights; an empty one if all are penalised."""
+        """Return a tuple with the mask of the penalised weights; the tuple is empty if all are penalised."""
         return () if self.factors is None else (self.factors > 0.0,)
 
     def penalty_on(self, active: WorkingSet) -> Penalty:
@@ -76,7 +77,7 @@ class Objective:
         return self.penalty.on(slice(None) if active.full else active.coordinates)
 
     def pulse(self) -> None:
-        """Pause or stop here if requested: solvers call it between chunks of their own long loops."""
+        """Pause or stop here if requested. Solvers call this between chunks of their own long loops."""
         self.design.pulse()
 
     def pieces(self, most: int | None = None) -> Iterator[slice]:
@@ -94,9 +95,9 @@ class Objective:
             yield slice(lo, min(lo + length, self.size))
 
     def parts(self, active: WorkingSet | None, *of: np.ndarray) -> Iterator[tuple[Any, ...]]:
-        """Yield the penalty with vectors that have one entry per member of ``active`` (None: all weights).
+        """Yield tuples of the penalty and pieces of vectors that have one entry per member of ``active``.
 
-        Yield everything at once, or one piece at a time if all weights are members.
+        Yield one tuple with everything; if all weights are members (also None), one tuple per piece.
         """
         if active is not None and not active.full:
             yield self.penalty_on(active), *of
@@ -105,8 +106,7 @@ class Objective:
             yield self.penalty.on(part), *(v[part] for v in of)
 
     def vector(self, entries: Callable[..., np.ndarray], *of: np.ndarray) -> np.ndarray:
-        """Apply ``entries`` to vectors over all weights, a piece at a time, and return the resulting
-        vector."""
+        """Apply ``entries`` to vectors over all weights, a piece at a time; return the resulting vector."""
         out = np.empty(self.size)
         for part in self.pieces():
             out[part] = entries(*(v[part] for v in of))

@@ -40,7 +40,7 @@ class Penalty(Declared):
     is always the gradient of loss plus ridge. For penalties that separate into single weights the kinks are
     ``l1`` ‖w‖₁ (possibly zero), and all methods take any subset of the weights. Those that separate into rows
     of W (:class:`RowPenalty`) add a norm of each row, and their methods take whole rows. Weights ``w`` and
-    gradients ``g`` are flat arrays of as many entries. With penalty factors v the strengths of weight j are
+    gradients ``g`` are flat arrays of equal length. With penalty factors v the strengths of weight j are
     ``l1`` v_j and ``ridge`` v_j, and solvers that need ``Trait.UNIFORM`` refuse the problem.
 
     Examples
@@ -60,21 +60,23 @@ class Penalty(Declared):
     #: strengths of ‖w‖₁ and ½‖w‖²
     l1: ClassVar[float] = 0.0
     ridge: ClassVar[float] = 0.0
-    #: how formulas write ``l1``
+    #: ``l1`` in formulas
     l1_symbol: ClassVar[str] = "λ"
 
     lam: float = 0.0
-    #: weights a row, set by :meth:`over`
+    #: weights per row, set by :meth:`over`
     width: ClassVar[int] = 1
-    #: how many weights each stands for, set by :meth:`repeated`; None: one each
+    #: number of weights that each entry represents, set by :meth:`repeated`; None: one each
     times: ClassVar[np.ndarray | None] = None
     #: v_j ≥ 0 of each weight, by which its strength is multiplied, set by :meth:`with_factors`; None: 1
     factors: ClassVar[np.ndarray | None] = None
 
     @property
     def row_norms(self) -> tuple[float, float, float]:
-        """Return the part with kinks on a row: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞; with
-        ``Trait.GROUP_SEPARABLE``."""
+        """Return the strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞ in the part with kinks on a row v.
+
+        The penalty must have ``Trait.GROUP_SEPARABLE``.
+        """
         return self.l1, 0.0, 0.0
 
     def at_lam(self, lam: float) -> Self:
@@ -86,8 +88,10 @@ class Penalty(Declared):
         return self._holding(width=width)
 
     def repeated(self, times: np.ndarray) -> Self:
-        """Return the penalty of weights whose entry k represents ``times[k]`` equal ones; it must have no
-        kinks."""
+        """Return the penalty of weights whose entry k represents ``times[k]`` equal weights.
+
+        Raises TypeError if the penalty has kinks.
+        """
         if not self.smooth:
             raise TypeError(f"{self.id} has kinks: weights that stand for several are known to ridges alone")
         return self._holding(times=times)
@@ -100,24 +104,25 @@ class Penalty(Declared):
         return self._holding(factors=factors)
 
     def on(self, where: slice | np.ndarray) -> Self:
-        """Return the penalty of some of the weights."""
+        """Return the penalty restricted to the weights at ``where``."""
         if self.times is None and self.factors is None:
             return self
         own = {"times": self.times, "factors": self.factors}
         return self._holding(**{name: v[where] for name, v in own.items() if v is not None})
 
     def each(self, strength: float) -> float | np.ndarray:
-        """Return the strength of each weight: ``strength`` times its factor; one number if all have it."""
+        """Return ``strength`` times the factor of each weight, or ``strength`` itself if all factors are
+        1."""
         return strength if self.factors is None else strength * self.factors
 
     @property
     def least_factor(self) -> float:
-        """Return the least factor above 0."""
+        """Return the smallest factor above 0; inf if all are 0."""
         return 1.0 if self.factors is None else float(self.factors[self.factors > 0.0].min(initial=math.inf))
 
     @property
     def convexity(self) -> float:
-        """Return the modulus of strong convexity: the ridge of the weight that has the least."""
+        """Return the modulus of strong convexity: the smallest ridge of a weight."""
         return self.ridge if self.factors is None else self.ridge * float(self.factors.min())
 
     def size(self, w: np.ndarray) -> float:
@@ -132,7 +137,7 @@ class Penalty(Declared):
         return g
 
     def ridge_product(self, u: np.ndarray, v: np.ndarray) -> float:
-        """Return uᵀ∇²v of the smooth part: ridge uᵀv."""
+        """Return uᵀHv, H the Hessian of the smooth part: ridge uᵀv."""
         if self.times is not None:
             u = self.times * u
         if self.factors is not None:
@@ -158,8 +163,7 @@ class Penalty(Declared):
         return Trait.SMOOTH_PENALTY in self.traits
 
     def slope(self, w: np.ndarray, d: np.ndarray, side: int = 1) -> float:
-        """Return the derivative of t -> λR(w + t d) at 0 from the right (``side`` 1) or from the left
-        (-1)."""
+        """Return the derivative of t -> λR(w + t d) at 0 from the right (``side`` 1) or left (-1)."""
         slope = self.ridge_product(w, d) if self.ridge else 0.0
         if self.l1:
             d = d if self.factors is None else self.factors * d
@@ -183,7 +187,7 @@ class Penalty(Declared):
 
     @property
     def factor_array(self) -> np.ndarray:
-        """Return the factors as kernels take them: an empty array if there are none."""
+        """Return the factors in the form that kernels expect: an empty array if there are none."""
         return NO_FACTORS if self.factors is None else self.factors
 
     def dual_norm(self, g: np.ndarray) -> float | None:
@@ -197,8 +201,10 @@ class Penalty(Declared):
         return self._holding(factors=None).lam_max(g[penalised] / self.factors[penalised])
 
     def unit_norm(self, width: int) -> float | None:
-        """Return the most that :meth:`dual_norm` grows if each entry of a gradient in rows of ``width`` grows
-        by 1."""
+        """Return the largest increase of :meth:`dual_norm` if every entry of the gradient increases by 1.
+
+        The gradient is in rows of ``width``. Return None if there is no dual norm.
+        """
         one = self._holding(factors=None).lam_max(np.ones(width))
         if one is None or self.factors is None:
             return one
@@ -214,7 +220,7 @@ class Penalty(Declared):
 
 @dataclass(frozen=True)
 class NoPenalty(Penalty):
-    """No penalty."""
+    """No penalty: R = 0."""
 
     id = "none"
     name = "None"
@@ -226,7 +232,7 @@ class NoPenalty(Penalty):
 
 @dataclass(frozen=True)
 class L2(Penalty):
-    """½λ‖w‖²."""
+    """The ridge penalty ½λ‖w‖²."""
 
     id = "l2"
     name = "ℓ2 (ridge)"
@@ -241,7 +247,7 @@ class L2(Penalty):
 
 @dataclass(frozen=True)
 class L1(Penalty):
-    """λ‖w‖₁."""
+    """The ℓ1 penalty λ‖w‖₁."""
 
     id = "l1"
     name = "ℓ1"
@@ -260,7 +266,7 @@ class L1(Penalty):
 
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
-    """λ(ρ‖w‖₁ + ½(1 - ρ)‖w‖²)."""
+    """The elastic-net penalty λ(ρ‖w‖₁ + ½(1 - ρ)‖w‖²)."""
 
     id = "elastic-net"
     name = "Elastic net"
@@ -286,10 +292,10 @@ class ElasticNet(Penalty):
 
 @dataclass(frozen=True)
 class RowPenalty(Penalty):
-    """Base of penalties with a norm of each row of W; the tail of a chain is rows of m, one for each source
-    label, and two for its ends if it has them.
+    """Base of penalties with a norm of each row of W.
 
-    ``w`` and ``g`` are flat, and hold whole rows.
+    The tail of a chain consists of rows of length m: one for each source label, and two for the ends if the
+    chain has them. ``w`` and ``g`` are flat and hold whole rows.
     """
 
     traits = Trait.GROUP_SEPARABLE | Trait.PROX | Trait.NO_RIDGE
@@ -332,7 +338,7 @@ class RowPenalty(Penalty):
 
     @property
     def row_factors(self) -> np.ndarray:
-        """Return the factor of each row as kernels take them."""
+        """Return the factor of each row in the form that kernels expect."""
         return self.factor_array[:: self.width]
 
     def _rows(self, w: np.ndarray) -> np.ndarray:
@@ -341,7 +347,7 @@ class RowPenalty(Penalty):
 
 @dataclass(frozen=True)
 class L1L2(RowPenalty):
-    """λΣ_j ‖W_j‖₂."""
+    """The group penalty λΣ_j ‖W_j‖₂, W_j being row j of W."""
 
     id = "l1-l2"
     name = "ℓ1/ℓ2 (rows)"
@@ -359,7 +365,7 @@ class L1L2(RowPenalty):
 
 @dataclass(frozen=True)
 class L1Linf(RowPenalty):
-    """λΣ_j ‖W_j‖_∞."""
+    """The group penalty λΣ_j ‖W_j‖_∞, W_j being row j of W."""
 
     id = "l1-linf"
     name = "ℓ1/ℓ∞ (rows)"
@@ -376,7 +382,7 @@ class L1Linf(RowPenalty):
 
 @dataclass(frozen=True)
 class SparseGroup(RowPenalty):
-    """λ(ρ‖W‖₁ + (1 - ρ)Σ_j ‖W_j‖₂)."""
+    """The sparse group penalty λ(ρ‖W‖₁ + (1 - ρ)Σ_j ‖W_j‖₂), W_j being row j of W."""
 
     id = "sparse-group"
     name = "Sparse group"
@@ -399,7 +405,8 @@ def sup_norm(g: np.ndarray) -> float:
 
 
 def soft_threshold(v: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
-    """Return S(v, τ) = sign(v) max(|v| - τ, 0), entry by entry; τ is one for all, or each has its own."""
+    """Return S(v, τ) = sign(v) max(|v| - τ, 0), elementwise; τ is a number or has one entry per element of
+    v."""
     return v - np.clip(v, -threshold, threshold) if np.any(threshold) else v.copy()
 
 
@@ -423,7 +430,7 @@ def min_norm_subgradient(w, g, l1, factors):
 
 @kernel
 def largest_violation(w, g, l1, factors):
-    """Return the largest absolute entry of the minimum-norm subgradient, without a vector of its entries."""
+    """Return the largest absolute entry of the minimum-norm subgradient, without storing its entries."""
     largest = 0.0
     for j in range(w.size):
         largest = max(largest, abs(_entry(w[j], g[j], factor_of(factors, j) * l1)))

@@ -1,4 +1,4 @@
-"""The objective on a plane through the space of weights."""
+"""The objective on a two-dimensional plane in the space of weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from .problem import Problem
 
-#: Share of the largest distance from the first axis below which points count as lying on it.
+#: Distance from the first axis, relative to the largest one, below which points lie on the axis.
 FLAT = 1e-7
 
 
@@ -23,8 +23,11 @@ class WeightPlane(NamedTuple):
     v: np.ndarray
 
     def place(self, points: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return a and b of the point of the plane that is nearest to each of ``points`` (rows), and its
-        distance. Errors are about 1e-7 of ‖w‖."""
+        """Project points onto the plane.
+
+        Return the coordinates a and b of the projection of each row of ``points``, and the distance of the
+        row from the plane. The distance is exact to about 1e-7 of ‖w‖.
+        """
         a = points @ self.u - self.origin @ self.u
         b = points @ self.v - self.origin @ self.v
         squares = points.multiply(points).sum(axis=1) - 2.0 * (points @ self.origin)
@@ -33,12 +36,12 @@ class WeightPlane(NamedTuple):
 
     @property
     def support(self) -> np.ndarray:
-        """List the weights that are not zero everywhere on the plane, ascending."""
+        """Return the indices of the weights that are not zero on the whole plane, ascending."""
         return np.flatnonzero((self.origin != 0.0) | (self.u != 0.0) | (self.v != 0.0))
 
 
 def plane_along(origin: np.ndarray, first: np.ndarray, second: np.ndarray) -> WeightPlane:
-    """Return the plane through a point along two directions, made orthonormal.
+    """Return the plane through a point that is spanned by two directions, which are made orthonormal.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ def plane_along(origin: np.ndarray, first: np.ndarray, second: np.ndarray) -> We
     Raises
     ------
     ValueError
-        If the directions do not span a plane: one sentence.
+        If the directions do not span a plane.
     """
     length = float(np.linalg.norm(first))
     if not length > 0.0:
@@ -63,18 +66,18 @@ def plane_along(origin: np.ndarray, first: np.ndarray, second: np.ndarray) -> We
 
 
 def main_plane(points: sparse.csr_array, start: int, best: int) -> WeightPlane:
-    """Return the plane through two points, along the main direction of what remains of the others.
+    """Return the plane through two of the points that shows most of the variation of the others.
 
-    The first axis leads from the best point to the start. The second is the first principal component of all
-    points, about the best, without their components along the first. Points on one line leave the second
-    open: it is then drawn at random among the weights that they use.
+    The first axis leads from the best point to the start. Projected onto its orthogonal complement, the
+    points vary most along the second axis. This is the first principal component about the best point. If all
+    points are on one line, the second axis is random, within the weights that the points use.
 
     Parameters
     ----------
     points : sparse array, (points, weights)
-        The points.
+        The points, one per row.
     start, best : int
-        The two rows that the plane leads through.
+        Indices of the two rows that the plane contains.
     """
     gram = (points @ points.T).toarray()
     gram = gram - gram[best] - gram[:, [best]] + gram[best, best]  # of the differences from the best point
@@ -95,7 +98,7 @@ def main_plane(points: sparse.csr_array, start: int, best: int) -> WeightPlane:
 
 
 def _at_random(points: sparse.csr_array, origin: np.ndarray, seed: int) -> np.ndarray:
-    """Return a random direction on the weights that the points use, but on two at least."""
+    """Return a random direction that is non-zero on the weights that the points use, and on the first two."""
     used = np.union1d(np.unique(points.indices), np.arange(min(2, origin.size)))
     direction = np.zeros(origin.size)
     direction[used] = np.random.default_rng(seed).standard_normal(used.size)
@@ -105,8 +108,8 @@ def _at_random(points: sparse.csr_array, origin: np.ndarray, seed: int) -> np.nd
 class PlaneSection:
     """The objective on a plane.
 
-    Scores are linear in w, and those of the origin and of the two axes are computed once. Each place then
-    costs one evaluation of the loss, and of the penalty of the plane's ``support``.
+    Scores are linear in w, and those of the origin and of the two axes are computed once. Each grid point
+    then costs one evaluation of the loss, and one of the penalty on the plane's ``support``.
 
     Parameters
     ----------
@@ -133,8 +136,10 @@ class PlaneSection:
     def values(
         self, a: np.ndarray, b: np.ndarray, pulse: Callable[[], None] = lambda: None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return s L(A w) and λR(w) at all places of a grid, each (b, a); ``pulse`` is called between
-        evaluations."""
+        """Return s L(A w) and λR(w) at all points of a grid, each of shape (len(b), len(a)).
+
+        ``pulse`` is called between evaluations.
+        """
         origin, u, v = map(self._active.take, self.plane)
         penalty = self.problem.penalty_on(self._active)
         losses, penalties = np.empty((2, len(b), len(a)))

@@ -13,7 +13,7 @@ from ..linalg.working_set import WorkingSet
 from .losses.envelope import TIE_TOL
 from .objective import Objective
 
-#: Incremental updates of the scores after which they are computed afresh, against drift.
+#: Number of incremental updates of the scores after which they are recomputed, against drift.
 REFRESH = 50
 #: Units of rounding of the scores of w from which on the drift of updated ones counts: scores that come back
 #: from far away bring along the rounding they had there.
@@ -21,9 +21,9 @@ DRIFTED = 100.0
 
 
 class Drift(NamedTuple):
-    """A bound of ‖Z - A w‖ for scores Z, and the number of ``updates`` since Z was last computed from w.
+    """Bounds on the error ‖Z - A w‖ of scores Z, and the number of ``updates`` since Z was computed from w.
 
-    ``rounding`` bounds the norm of the rounding error, as :func:`rounding_of_sums` counts it. ``settled``
+    ``rounding`` bounds the norm of the rounding error, computed with :func:`rounding_of_sums`. ``settled``
     bounds the distance by which scores have been moved onto kinks.
     """
 
@@ -41,10 +41,10 @@ class Drift(NamedTuple):
         moved: WorkingSet | None = None,
         times: float = 1.0,
     ) -> Drift | None:
-        """Return the drift after the scores of ``times`` a ``step``, which leads to ``w``, have been added.
+        """Return the drift after the scores of ``times`` · ``step``, which leads to ``w``, have been added.
 
-        Return None if the scores have to be recomputed. ``w`` is given on the members of ``active``, and the
-        step on those of ``moved``, which defaults to ``active``.
+        Return None if the scores must be recomputed. ``w`` has one entry per member of ``active``, and
+        ``step`` one per member of ``moved``, which defaults to ``active``.
         """
         unit = rounding_of_sums(problem)
         there = unit * problem.design.reach(w, active)
@@ -63,13 +63,13 @@ class Drift(NamedTuple):
         return None if settled > TIE_TOL else self._replace(settled=settled)
 
 
-#: Of scores just computed.
+#: The drift of scores just computed.
 NO_DRIFT = Drift()
 
 
 def rounding_of_sums(problem: Objective) -> float:
-    """Return the relative rounding error of sums over instances, entries of a column or of a row: some √n
-    units."""
+    """Return the relative rounding error of sums over instances, columns or rows: about √n units of
+    rounding."""
     n = max(problem.design.n_rows, problem.design.n_features, 1)
     return sys.float_info.epsilon * (4.0 + math.sqrt(n))
 
@@ -94,7 +94,7 @@ class Point:
     active : WorkingSet, optional
         A working set outside which w is zero; None if no such set is known.
     drift : Drift
-        A bound of the error that updates have added to the scores since they were computed from w.
+        A bound on the error that updates have added to the scores since they were computed from w.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Point:
     residual : Scores
         ∂L/∂(A w), computed at the first use.
     smooth_part : float
-        s L(A w) and the ridge, of which :meth:`gradient` is the gradient.
+        s L(A w) plus the ridge; :meth:`gradient` is its gradient.
     scores : Scores
         A w.
     problem : Problem
@@ -113,8 +113,8 @@ class Point:
 
     Notes
     -----
-    A point is valid until its solver takes the next step: :meth:`Line.move` and the solvers that go block by
-    block change ``w`` and ``scores`` in place. Observers keep a copy of w.
+    A point is valid until its solver takes the next step: :meth:`Line.move` and block coordinate solvers
+    change ``w`` and ``scores`` in place. Observers keep a copy of w.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Point:
         active: WorkingSet | None = None,
         drift: Drift = NO_DRIFT,
     ) -> None:
-        #: a :class:`.problem.Problem`, a class that knows this one
+        #: a :class:`.problem.Problem`, whose module imports this one
         self.problem: Any = problem
         self.w, self.scores, self.active, self.drift = w, scores, active, drift
         self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
@@ -153,7 +153,8 @@ class Point:
         return f"<Point: f = {self.objective:.9g} on {self.problem!r}>"
 
     def at(self, problem: Objective) -> Point:
-        """Return the point in a problem that differs in its penalty alone, with all that is known here."""
+        """Return this point in a problem that differs only in its penalty; known quantities are carried
+        over."""
         known = {"loss": self.loss, "residual": self._residual, "active": self.active, "drift": self.drift}
         point = Point(problem, self.w.copy(), self.scores, **known)  # an iterate may show its own
         if not (self.problem.penalty.ridge or problem.penalty.ridge):
@@ -162,7 +163,7 @@ class Point:
 
     @property
     def residual(self) -> Scores:
-        """Return the derivative of the loss, summed over instances, by the scores."""
+        """Return the derivative of the loss, summed over instances, with respect to the scores."""
         if self._residual is None:
             self._residual = self.problem.loss.residual(self.scores)
         return self._residual
@@ -174,8 +175,11 @@ class Point:
         return self.loss + 0.5 * penalty.ridge_product(self.w, self.w) if penalty.ridge else self.loss
 
     def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
-        """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights
-        (kept). Where the loss has kinks it is one subgradient."""
+        """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖².
+
+        Return its entries on ``active``, or those of all weights, which are cached. At a kink of the loss,
+        return one subgradient.
+        """
         if active is not None and not active.full:
             return self.adjoint_gradient(self.residual, active)
         if self._gradient is None:
@@ -203,8 +207,10 @@ class Point:
         return g
 
     def rounding(self) -> float:
-        """Return a bound of the error of the objective: rounding, and scores that differ from those of w. It
-        uses the residual."""
+        """Return a bound on the error of the objective, due to rounding and to the drift of the scores.
+
+        The bound needs the residual.
+        """
         problem, n, m = self.problem, self.problem.loss.n_instances, self.problem.design.n_outputs
         unit = rounding_of_sums(problem)
         reach = problem.design.reach(self.w)
@@ -218,8 +224,8 @@ class Point:
     def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
         """Return ∂²/∂w_j² of the smooth part, one entry per member of ``active``.
 
-        The loss must have ``Trait.DIAGONAL_HESSIAN`` or ``Trait.HESSIAN``. Scores of an instance that move
-        together count as if each moved separately.
+        The loss must have ``Trait.DIAGONAL_HESSIAN`` or ``Trait.HESSIAN``. Mixed derivatives with respect to
+        two scores of an instance are left out.
         """
         problem, h = self.problem, self.problem.loss.second_derivatives(self.scores, self.residual)
         penalty = problem.penalty_on(active)
@@ -236,7 +242,7 @@ class Point:
         return max(penalty.violation(w, g) for penalty, w, g in pieces)
 
     def sparsity(self) -> tuple[int, int]:
-        """Count non-zero weights, and features with one."""
+        """Return the number of non-zero weights, and of features that have one."""
         design, w = self.problem.design, self.w
         m, body = design.n_outputs, design.n_features * design.n_outputs
         if self.active is None or self.active.full:

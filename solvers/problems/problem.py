@@ -34,11 +34,11 @@ from .penalties import Penalty
 from .point import REFRESH, Point
 from .weight_names import Names
 
-#: Instances of a tiny problem.
+#: Number of instances of a tiny problem.
 TINY_INSTANCES = 16
-#: Units of rounding of the terms of the gradient at zero below which a violation says nothing.
+#: Units of rounding of the terms of the gradient at zero below which a violation is meaningless.
 NOISE = 100 * sys.float_info.epsilon
-#: Weights up to which the gradient at zero is kept, for other penalties and other λ.
+#: Weights up to which the gradient at zero is cached, for other penalties and other λ.
 KEPT_WEIGHTS = 10_000_000
 
 
@@ -56,16 +56,16 @@ class Problem(Objective):
     average : bool
         Whether s is 1/n, n the number of instances, or 1.
     about : dict, optional
-        Where the data are from: ``dataset``, ``options``, ``seed``, ``digest`` and ``source``. The digest
-        may be a function that makes it, when the key is first asked for.
+        Origin of the data: ``dataset``, ``options``, ``seed``, ``digest`` and ``source``. The digest may be a
+        function that computes it, called when :attr:`key` is first read.
     names : Names, optional
         Names of features and outputs, for views.
     test : callable, optional
-        Makes design and loss of the held-out data when they are first asked for.
+        Returns design and loss of the held-out data; called at the first use.
     start : array, (weights,), optional
         Where solvers start. Default: :meth:`null`.
     factors : array, (weights,), optional
-        Penalty factors v: weight j has the strength λv_j. Default: 1. All weights of a row have the same.
+        Penalty factors v: weight j has the strength λv_j. Default: 1. They are equal within a row.
     intercept : bool
         Whether the last feature is the constant 1 of an intercept, with the factor 0.
 
@@ -82,7 +82,7 @@ class Problem(Objective):
     penalty : Penalty
         λR: ``penalty.value(w)``, ``penalty.prox(v, step)``, ``penalty.violation(w, g)``.
     lam, lam_max : float or None
-        λ, and the smallest λ whose solution is zero, where penalised.
+        λ, and the smallest λ at whose solution all penalised weights are zero.
     smooth : bool
         Whether the loss has a gradient.
     passes : float
@@ -90,8 +90,8 @@ class Problem(Objective):
 
     Notes
     -----
-    A run gives its solver a copy with a pulse of its own (``with_pulse``): the products and the inference
-    call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this copy's
+    A run gives its solver a copy with its own pulse (``with_pulse``). Products and inference call it about
+    every 50 ms, and it may block (pause) or raise (stop). ``passes`` counts this copy's
     products with X and Xᵀ, half a pass each.
 
     Examples
@@ -154,16 +154,16 @@ class Problem(Objective):
 
     @property
     def lam_max(self) -> float | None:
-        """Return the smallest λ at which all penalised weights are zero; return None without such a λ or a
-        gradient."""
+        """Return the smallest λ at whose solution all penalised weights are zero. Return None if there is no
+        such λ, or if the loss has no gradient."""
         return self._at_zero.lam_max
 
     @property
     def noise(self) -> float:
-        """Return the violation that rounding alone may cause, G being the residual at w = 0.
+        """Return the violation at w = 0 that rounding alone may cause.
 
-        It is some units of rounding of the sum of |x_ij G_ic| over rows, bounded by ‖x_j‖‖G‖. The sum of
-        x_ij G_ic itself may cancel to nothing.
+        G is the residual at w = 0. The noise is some units of rounding of the sum of |x_ij G_ic| over rows,
+        bounded by ‖x_j‖‖G‖. The sum of x_ij G_ic itself may cancel.
         """
         return self._at_zero.noise
 
@@ -197,23 +197,24 @@ class Problem(Objective):
 
     @property
     def setup_seconds(self) -> float:
-        """Return the CPU seconds spent on the problem's set-up, with those of the gradient at w = 0 if it
-        was needed."""
+        """Return the CPU seconds of the problem's set-up, with those of the gradient at w = 0 once it is
+        computed."""
         return self._setup_seconds + self._gradient.seconds
 
     def add_setup_seconds(self, seconds: float) -> None:
-        """Add CPU seconds in which the problem was made; those of the gradient at w = 0, which are in them,
-        are counted apart."""
+        """Add CPU seconds of the set-up; those of the gradient at w = 0, which are included, count only
+        once."""
         self._setup_seconds += seconds - self._gradient.seconds
 
     @property
     def lam(self) -> float | None:
-        """Return λ; return None for the empty penalty."""
+        """Return λ; return None if there is no penalty."""
         return self.penalty.lam if self.penalty.takes_lam else None
 
     @property
     def family(self) -> object:
-        """Return what this problem and its copies with other penalties have in common, and no other has."""
+        """Return an object that is shared by exactly those problems that differ only in their penalty or
+        λ."""
         return self._gradient
 
     @property
@@ -226,52 +227,51 @@ class Problem(Objective):
         return 0.5 * self.design.touched / max(self.design.nnz, 1)
 
     def count_entries(self, n: int) -> None:
-        """Count ``n`` entries of X that a solver has read in a loop of its own, as ½ n / entries of X passes.
-
-        Products of points and lines count themselves.
-        """
+        """Count ``n`` entries of X that a solver's own loop has read, as ½ n / entries of X passes. Products
+        of points and lines are counted automatically."""
         self.design.touched += n
 
     @property
     def X(self) -> sp.csr_array:
         """Return the features, (rows, n_features), with a last column of ones if there is an intercept. Rows
-        are samples, or tokens of sequences; those with the weight 0 are left out. Do not change its arrays.
-        """
+        are samples, or tokens of sequences; those with the weight 0 are left out. Do not change its
+        arrays."""
         indptr, indices, data = self.csr()
         return sp.csr_array((data, indices, indptr), shape=self.design.shape)
 
     @property
     def y(self) -> np.ndarray | None:
-        """Return the labels of the rows as the loss has them, read-only: −1 and 1, the number of a class, 0
-        and 1 for each label of several, or numbers; None if there are none."""
+        """Return the labels of the rows in the coding of the loss, read-only; return None if there are none.
+
+        The labels are −1 and 1, indices of classes, 0 and 1 for each of several labels, or numeric targets.
+        """
         labels = getattr(self.loss, "y", None)
         return None if labels is None else read_only(labels)
 
     def csr(self) -> CSR:
         """Return the arrays ``indptr``, ``indices`` and ``data`` of :attr:`X`, for compiled loops over rows.
 
-        The first call makes them, as set-up. Call :meth:`count_entries` for what a loop has read.
+        The first call computes them, as part of the set-up. Call :meth:`count_entries` for the entries that a
+        loop reads.
         """
         return self.design.csr()
 
     @property
     def key(self) -> str:
-        """Hash everything that determines the optimum, without descriptive texts."""
+        """Return a hash of everything that determines the optimum, descriptive strings left out."""
         text = json.dumps(self.identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
     def lasting(self) -> bool:
-        """Return whether the key is valid in other processes: it is if loss and penalty have sources."""
+        """Return whether :attr:`key` is valid in other processes: loss and penalty must have readable
+        sources."""
         kinds = type(self.loss.declared), self.loss.formula, type(self.penalty)
         return all(source_digest(kind) is not None for kind in kinds)
 
     def identity(self) -> dict[str, Any]:
-        """Collect the parts of the key that are hashed.
-
-        These are data, seed, scale, λ, and loss and penalty with hyper-parameters and digests of their
-        sources.
-        """
+        """Return the data that :attr:`key` hashes. These are data, seed, scale, λ, and loss and penalty with
+        hyper-parameters and digests of their sources."""
         found = {
             **{k: self._about.get(k) for k in ("dataset", "options", "seed")},
             "digest": self._digest(),
@@ -286,9 +286,8 @@ class Problem(Objective):
         return found
 
     def describe(self) -> dict[str, Any]:
-        """Return the line of type "problem" that ``--json`` prints and traces carry. It has those
-        parameters of loss and penalty that differ from the defaults, and ``weighted`` if samples have
-        weights."""
+        """Return the record of type "problem" that ``--json`` prints and traces store. It has the parameters
+        of loss and penalty that differ from their defaults, and ``weighted`` if samples have weights."""
         chosen = [chosen_parameters(thing) for thing in (self.loss.declared, self.penalty)]
         params = dict(zip(("loss_params", "penalty_params"), chosen, strict=True))
         return {
@@ -315,8 +314,8 @@ class Problem(Objective):
         }
 
     def with_pulse(self, pulse: Callable[[], None]) -> Problem:
-        """Return a shallow copy with its own pulse, pass count and account of helper threads; data and labels
-        are shared."""
+        """Return a shallow copy with its own pulse, pass count and thread accounting; data and labels are
+        shared."""
         other = copy.copy(self)
         other.design = self.design.attached(pulse)
         other.design.team = self.team.attached()
@@ -324,10 +323,8 @@ class Problem(Objective):
         return other
 
     def with_threads(self, threads: int) -> Problem:
-        """Return a copy that computes products on ``threads`` threads; data and products are shared.
-
-        The results of the copy equal those of the problem bit by bit.
-        """
+        """Return a copy that computes products on ``threads`` threads; data and products are shared. The
+        results of the copy are bitwise equal to those of the problem."""
         other = self.with_pulse(self.pulse)
         other.design.team = Team(threads)
         other.loss = self.loss.attached(other.team, self.pulse)
@@ -354,8 +351,8 @@ class Problem(Objective):
         return other
 
     def tiny(self) -> Problem:
-        """Make a problem of the first few instances, with the same data types. It is just large enough for a
-        solver to call all its kernels before it converges."""
+        """Return a problem of the first few instances, with the same data types. It is just large enough for
+        a solver to call all its kernels before it converges."""
         loss, rows = self.loss.first(TINY_INSTANCES, int(self.design.edges[1]))
         design = self.design.head(rows)
         same = {"start": self.start, "factors": self.factors, "intercept": self.intercept}
@@ -365,8 +362,9 @@ class Problem(Objective):
         return tiny
 
     def sample(self, share: float, seed: int = 0) -> Problem:
-        """Return the problem of a random share of the instances, with all weights and λ in proportion: its
-        optimum tends to this one's. Larger shares of one seed hold the smaller ones."""
+        """Return the problem of a random fraction ``share`` of the instances, with all weights and λ in
+        proportion. Its optimum tends to this problem's as the fraction grows. Larger samples contain
+        smaller ones of one seed."""
         n = self.loss.n_instances
         order = np.random.default_rng(seed).permutation(n)
         loss, rows = self.loss.subset(np.sort(order[: max(1, round(share * n))]))
@@ -384,31 +382,33 @@ class Problem(Objective):
         return self._at_zero.violation
 
     def aim(self, tol: float) -> float:
-        """Return the violation that counts as zero: ``tol`` times that at w = 0, or its rounding error if
-        that is larger.
-
-        The rounding error is larger near λ_max, where the violation at w = 0 is almost zero.
-        """
+        """Return the violation at which w counts as optimal: the larger of ``tol`` times that at w = 0, and
+        the noise. The noise is larger near λ_max, where the violation at w = 0 is almost zero."""
         return max(tol * self._at_zero.violation, self.noise)
 
     def dual_norm(self, g: np.ndarray) -> float | None:
-        """Return the smallest λ at which w = 0 is optimal for the gradient ``g`` at w = 0, or None."""
+        """Return the smallest λ at which w = 0 is optimal for the gradient ``g`` at w = 0; None without such
+        a λ."""
         parts = (penalty.dual_norm(own) for penalty, own in self.parts(None, g))
         known = [lam for lam in parts if lam is not None]
         return max(known) if known else None
 
     def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return views of flat weights: W (n_features x n_outputs), and the transitions (from x to).
+        """Return the flat weights ``w`` as views: W (n_features, n_outputs), and the transitions of a chain.
 
-        If a chain has ends, there follow a row of transitions from the begin state and one of those to the
-        end state.
+        Transitions have one row per source label and one column per target label. If the chain has ends, two
+        more rows follow: transitions from the begin state, and those to the end state. Without a chain the
+        second array is empty.
         """
         W, tail = self.design.split(w)
         return W, tail.reshape(-1, self.loss.n_outputs) if tail.size else tail
 
     def at(self, w: np.ndarray | None = None, last: Point | None = None) -> Point:
-        """Return the point at ``w``, which owns a copy of it; None: ``start`` if there is one, else
-        :meth:`null`. A ``last`` point at another λ that is not needed any more is used up if it is at w."""
+        """Return the point at a copy of ``w``; the default is ``start``, or :meth:`null` if that is not set.
+
+        A point ``last`` of a problem that differs only in its penalty saves work if it has the same weights.
+        It must not be used afterwards.
+        """
         given = self.start if w is None else w
         if given is None:
             return self.null()
@@ -420,8 +420,8 @@ class Problem(Objective):
         return Point(self, w, self.design.scores(w))
 
     def null(self) -> Point:
-        """Return the point at which all penalised weights are zero, and the others, such as an intercept,
-        have their best values; zero if the loss has no gradient."""
+        """Return the point at which all penalised weights are zero, and the others have their best values.
+        The others, such as an intercept, are zero too if the loss has no gradient."""
         if self.free.size == 0 or not self.smooth:  # a vector that may be huge is not read
             members, own = self.design.working_set(np.zeros(0, dtype=np.int64)), np.zeros(0)
         else:
@@ -446,8 +446,8 @@ class Problem(Objective):
         return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
 
     def where(self, holds: Callable[..., np.ndarray], *of: np.ndarray) -> WorkingSet:
-        """Apply ``holds`` to vectors over all weights, one piece at a time, and return the weights for which
-        it is true."""
+        """Return the set of weights for which ``holds`` is true; it is applied to vectors over all weights in
+        pieces."""
         found = [part.start + np.flatnonzero(holds(*(v[part] for v in of))) for part in self.pieces()]
         coordinates = np.concatenate(found)
         return self.design.working_set(coordinates if coordinates.size < self.size else None)
@@ -464,7 +464,7 @@ class Problem(Objective):
         return out
 
     def line(self, point: Point, d: np.ndarray, active: WorkingSet | None = None) -> Line:
-        """Return f along w + t d; ``d`` has one entry per member of ``active`` (None: all weights)."""
+        """Return φ(t) = f(w + t d); ``d`` has one entry per member of ``active`` (None: all weights)."""
         return Line(point, d, active or self.design.working_set())
 
     @property
@@ -472,7 +472,7 @@ class Problem(Objective):
         return self._test is not None
 
     def test_scores(self, w: np.ndarray) -> tuple[BoundLoss, Scores]:
-        """Return the loss that holds the labels of the test part, and the scores of weights ``w`` there."""
+        """Return the loss with the labels of the test part, and the scores of the weights ``w`` there."""
         if self._test is None:
             raise ValueError("the problem has no test part: ask has_test first")
         design, loss = self._test()
@@ -493,7 +493,7 @@ class Problem(Objective):
 
 
 def _meaning(declared: Any, computing: type) -> list[Any]:
-    """Collect the id and hyper-parameters of a loss or a penalty, and digests of the source that computes
+    """Return the id and hyper-parameters of a loss or a penalty, and digests of the sources that compute
     it."""
     given = {p.name: getattr(declared, p.name) for p in parameters(type(declared))}
     return [declared.id, given, source_digest(type(declared)), source_digest(computing)]

@@ -10,18 +10,18 @@ from ..linalg.scores import Scores
 from .losses.loss import BoundLoss
 from .point import Point
 
-#: Entries of tied rows, times outputs, up to which products with them are done in one go.
+#: Entries of tied rows, times outputs, up to which products with them are computed at once.
 AT_ONCE = 1_000_000
-#: Share of the entries of X in tied rows from which products with all of X are as fast.
+#: Fraction of the entries of X in tied rows from which products with all of X are as fast.
 MOST_COMBINATIONS = 0.25
 
 
 class Subdifferential:
     """∂f(w) = s Aᵀ∂L(A w) + ridge w of a loss with ``Trait.DIRECTIONAL_DERIVATIVE`` and a smooth penalty.
 
-    ``g`` is the member for the ``residual`` given, or any member. All others differ from it by s AᵀΔ, where Δ
-    is zero except in the rows of tied instances. So the member that is largest along a direction costs only
-    two products with these rows of X. A subdifferential is valid until the point moves.
+    ``g`` is the subgradient of the given ``residual``, or any one. All others differ from it by s AᵀΔ, where
+    Δ is zero except in the rows of tied instances. So finding the subgradient that is largest along a
+    direction costs only two products with these rows of X. A subdifferential is valid until the point moves.
     """
 
     def __init__(self, point: Point, residual: Scores | None = None) -> None:
@@ -63,10 +63,10 @@ class Subdifferential:
 
     @lazy
     def _tied(self) -> tuple[BoundLoss, np.ndarray | slice, tuple[sp.csr_array, sp.csr_array] | None]:
-        """Return the loss of the tied instances, the indices of their rows of X, and the rows themselves.
+        """Return the loss of the tied instances, the indices of their rows of X, and those rows as X and Xᵀ.
 
-        The rows are given as they are and transposed. Return the whole loss, a full slice and None if the
-        rows are elsewhere, or so many that products with X are as fast.
+        Return the whole loss, a full slice and None if the rows are on shards, or so many that products with
+        X are as fast.
         """
         problem, whole = self.problem, (self.problem.loss, slice(None), None)
         if not self.point.scores.at_hand or 4 * self.ties.size > problem.loss.n_instances:

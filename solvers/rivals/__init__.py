@@ -1,1 +1,1 @@
-"""External programs as solvers: their processes, the modes of observing them, and a file for each."""
+"""External programs as solvers: one module per program, their processes, and the modes of observation."""

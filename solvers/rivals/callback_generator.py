@@ -1,4 +1,4 @@
-"""A generator of the calls of a program that calls back."""
+"""A generator of the calls that a program makes to its callback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ CANCEL = object()
 
 
 class Cancelled(BaseException):
-    """The exception that unwinds a program whose generator was closed; no program catches it by mistake."""
+    """Raised in a program whose generator was closed, to unwind it.
+
+    It derives from BaseException, so that the program does not catch it by mistake.
+    """
 
 
 def callback_generator(
@@ -24,15 +27,15 @@ def callback_generator(
 ) -> Generator[Call, Any, Result]:
     """Yield the calls of a program, and send it the answers; return what the program returns.
 
-    The program runs in a thread of its own, and only while the generator is advanced. What is done to answer
-    a call is thus on the clock, and under the pulse, of the thread that advances.
+    The program runs in its own thread, and only while the generator is advanced. So the work of answering a
+    call is on the clock, and under the pulse, of the thread that advances.
 
     Parameters
     ----------
     program : callable
-        Given ``ask``, which takes a call and returns the answer to it.
+        Called with a function ``ask``, which takes a call and returns the answer to it.
     book : callable
-        Given the CPU seconds of the program's thread after each of its turns.
+        Called with the CPU seconds of the program's thread, each time that it has run.
 
     Raises
     ------

@@ -1,7 +1,8 @@
-"""celer's working sets with dual extrapolation.
+"""The solvers of celer: working sets with dual extrapolation.
 
-celer minimizes Σ_i L_i + α‖w‖₁ for the logistic loss: our f is s times that with α = λ/s. For the squared
-loss it minimizes (1/n) Σ_i L_i + α‖w‖₁, or with αΣ_j ‖W_j‖₂: our f is s n times that with α = λ/(s n).
+celer minimizes Σ_i L_i + α‖w‖₁ for the logistic loss: f is s times that objective with α = λ/s. For the
+squared loss it minimizes (1/n) Σ_i L_i + α‖w‖₁, or with αΣ_j ‖W_j‖₂: f is s n times that objective with α =
+λ/(s n).
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from .scikit import flat
 
 @dataclass(frozen=True)
 class Celer(ExternalSolver):
-    """Each iteration solves the problem on a working set: of a logistic loss by a proximal Newton method
-    (celer-pn), of a squared one by coordinate descent. It starts from zero and does not show its state, so
-    that it is run anew with one iteration more each time."""
+    """celer for one output: each iteration solves the problem on a working set.
+
+    The method there is proximal Newton (celer-pn) for a logistic loss, coordinate descent for a squared one.
+    It starts from zero and does not expose its state, so it is run again with one more iteration each time.
+    """
 
     id = "celer"
     name = "celer"
@@ -64,8 +67,10 @@ class Celer(ExternalSolver):
 
 @dataclass(frozen=True)
 class CelerMultiTaskLasso(DenseExternalSolver):
-    """The solver of ``MultiTaskLasso``: block coordinate descent on each working set. It starts from zero and
-    does not show its state, and takes a dense X alone."""
+    """The solver of ``MultiTaskLasso``: block coordinate descent on each working set.
+
+    It starts from zero, does not expose its state, and only accepts a dense X.
+    """
 
     id = "celer-multitask-lasso"
     name = "celer MultiTaskLasso"

@@ -1,7 +1,7 @@
 """The main function of an external program's process, which :mod:`.process` starts.
 
-It reads frames from its standard input and writes them to its standard output, while output of programs is
-discarded. It ends with the process that has started it.
+It reads frames from its standard input and writes frames to its standard output; output of programs is
+discarded. It ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Frames = queue.SimpleQueue
 
 
 def listen(orders: Frames) -> None:
-    """Read orders into a queue; end the process when their sender ends."""
+    """Read orders into a queue; end this process when the sender of orders ends."""
     stdin = cast(io.BufferedIOBase, sys.stdin.buffer)
     try:
         while True:
@@ -36,7 +36,7 @@ def listen(orders: Frames) -> None:
 
 
 def solve(order: Frame, answers: IO[bytes], orders: Frames) -> None:
-    """Advance one program to its end, or until it is cancelled."""
+    """Run one program to its end, or until it is cancelled."""
     os.environ.update(order["environment"])
     try:
         cls = getattr(importlib.import_module(order["module"]), order["name"])
@@ -54,7 +54,7 @@ def solve(order: Frame, answers: IO[bytes], orders: Frames) -> None:
 
 
 def main() -> None:
-    """Execute orders until their sender ends."""
+    """Execute orders until the sender of orders ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")

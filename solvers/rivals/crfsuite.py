@@ -1,10 +1,10 @@
 """CRFsuite's training algorithms for linear chains, by python-crfsuite.
 
-CRFsuite minimizes Σ_i L_i + c₁‖w‖₁ + c₂‖w‖²: our f is s times that with c₁ = a/s and c₂ = b/(2s). The
-strengths of ‖w‖₁ and ½‖w‖² are a and b, and s is that of the sum or the mean. Its features are our weights
-one to one: an attribute with its value for each feature of a token, and all pairs of attributes and labels,
-and of labels. It has no begin and end states: where our chains have, first and last tokens have an attribute
-more.
+CRFsuite minimizes Σ_i L_i + c₁‖w‖₁ + c₂‖w‖²: f is s times that objective with c₁ = a/s and c₂ = b/(2s). The
+strengths of ‖w‖₁ and ½‖w‖² are a and b, and s is 1 for a sum, 1/n for a mean. CRFsuite's features correspond
+to weights one to one. Each feature of a token is an attribute with a value, and all pairs of attributes and
+labels, and of labels, are features. It has no begin and end states: if chains have these, first and last
+tokens get an additional attribute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..problems.problem import Problem
 from .external_solver import ExternalSolver, IterateReporter, Task
 from .observation_mode import RERUN, growing_lengths
 
-#: Messages that begin the work of each algorithm; before them features are listed and steps calibrated.
+#: Messages at which each algorithm begins; before them features are listed and steps calibrated.
 CRFSUITE_BEGINS = {
     "lbfgs": "L-BFGS optimization",
     "l2sgd": "***** Epoch #1 ",
@@ -32,7 +32,7 @@ CRFSUITE_BEGINS = {
     "arow": "Adaptive Regularization",
 }
 CRFSUITE_ENDS = "Total seconds required for training"
-#: All pairs are features, also those whose values sum up to less than zero: it leaves those out by default.
+#: Make all pairs features, even if their values have a negative sum: by default these are left out.
 ALL_PAIRS = {"feature.possible_states": 1, "feature.possible_transitions": 1, "feature.minfreq": -1e30}
 #: Words of a model's head: numbers of names, and where its parts begin.
 N_LABELS, N_ATTRIBUTES, FEATURES_AT, LABELS_AT, ATTRIBUTES_AT = range(5, 10)
@@ -45,10 +45,10 @@ BEFORE_FEATURES, BEFORE_NAMES = 12, 24 + 256 * 8
 
 @dataclass(frozen=True)
 class CRFsuite(ExternalSolver):
-    """CRFsuite's five training algorithms, which show no intermediate weights and start from zero.
+    """CRFsuite's five training algorithms, which do not expose intermediate weights and start from zero.
 
-    They are L-BFGS, which is OWL-QN with ‖w‖₁, and stochastic gradients with a ridge. Without a penalty,
-    averaged perceptron, passive aggressive (PA-I) and AROW minimize errors, not f.
+    L-BFGS (OWL-QN if there is ‖w‖₁) and stochastic gradient descent, with a ridge, minimize f. Averaged
+    perceptron, passive aggressive (PA-I) and AROW, without a penalty, minimize errors instead.
     """
 
     id = "crfsuite"
@@ -88,7 +88,7 @@ class CRFsuite(ExternalSolver):
         return None
 
     def load(self, task: Task) -> None:
-        """Import; CRFsuite takes features by name, not X."""
+        """Import python-crfsuite; X is not needed, since CRFsuite takes features by name."""
         import pycrfsuite  # noqa: F401
 
     def advance(self, task: Task, report: IterateReporter) -> str:
@@ -115,9 +115,9 @@ class CRFsuite(ExternalSolver):
 
 
 def trainer_of(algorithm: str, report: IterateReporter) -> Any:
-    """Return a trainer that sets the clock to its work alone.
+    """Return a trainer that reports seconds of training only.
 
-    From its log it keeps the number of iterations, the last loss and why it ended.
+    It extracts from the log the number of iterations, the last loss and the reason why training ended.
     """
     from pycrfsuite import BaseTrainer
 
@@ -140,7 +140,7 @@ def trainer_of(algorithm: str, report: IterateReporter) -> Any:
 
 
 def append(trainer: Any, task: Task) -> None:
-    """Pass the sequences to a trainer: features and labels by their numbers, as names of eight digits."""
+    """Pass the sequences to a trainer; names of features and labels are their indices, as eight digits."""
     *attributes, at_begin, at_end = [b"%08d" % j for j in range(task.n_features + 2)]
     labels = [f"{c:08d}" for c in range(task.n_outputs)]
     starts, values = task.starts.tolist(), task.values
@@ -159,7 +159,7 @@ def append(trainer: Any, task: Task) -> None:
 
 
 def weights(file: IO[bytes], task: Task) -> np.ndarray:
-    """Return the weights in a model's file, in our order; all digits of non-zero ones are kept."""
+    """Return the weights in a model file, in the order of w; non-zero weights have all digits."""
     file.seek(0)
     model = file.read()
     head = np.frombuffer(model, "<u4", 12).tolist()

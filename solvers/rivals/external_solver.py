@@ -1,4 +1,4 @@
-"""Base class of solvers that are external programs, each in a process of its own."""
+"""Base class of solvers that are external programs, each in its own process."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from .callback_generator import Cancelled
 from .observation_mode import RERUN
 from .process import Frame, ProgramFailed, program_iterates, write
 
-#: Share of entries other than zero from which on a program is given X as a dense array.
+#: Fraction of non-zero entries from which on a program gets X as a dense array.
 DENSE = 0.3
 EMPTY = np.zeros(0)
-#: The smallest duality gap, relative to ‖y‖², that rounding lets a program of least squares reach.
+#: The smallest duality gap, relative to ‖y‖², that a least-squares program can reach despite rounding.
 LEAST_GAP = 1e-13
 
 
 class IterateReporter:
-    """Callback to which a program reports its iterates, in its process.
+    """Callback with which a program reports its iterates, in the program's process.
 
-    Their seconds are those since the one before was requested. A program that also reads data or stores a
-    model sets the clocks to the work alone by ``begin`` and ``end``, as ``crfsuite`` does.
+    The seconds of an iterate begin when it is requested. A program that also reads data or stores a model
+    restricts the clock to its work with ``begin`` and ``end``, as ``crfsuite`` does.
     """
 
     def __init__(self, answers: IO[bytes], orders: SimpleQueue[Frame]) -> None:
@@ -45,7 +45,10 @@ class IterateReporter:
         self.begin()
 
     def __call__(self, n: int, w: np.ndarray) -> None:
-        """Write the number of an iterate and its weights; return once the next one is requested."""
+        """Send an iterate with index ``n`` and weights ``w``; return once the next one is requested.
+
+        Raises :class:`.Cancelled` if the program is cancelled instead.
+        """
         self.end()
         spent = self._spent or {}
         write(self._answers, iteration=n, w=np.asarray(w, dtype=float).ravel(), **spent)
@@ -54,45 +57,46 @@ class IterateReporter:
         self.begin()
 
     def begin(self) -> None:
-        """Restart the clocks: the seconds since the last iterate belong to what is made once."""
+        """Restart the clock; the seconds before belong to set-up."""
         self._cpu, self._wall = time.process_time(), time.perf_counter()
         self._spent: dict[str, float] | None = None
 
     def end(self, cpu: float | None = None) -> None:
-        """Stop the clocks until the iterate is reported; ``cpu`` are seconds of a working child process."""
+        """Stop the clock until the iterate is reported; ``cpu`` are the seconds of a child process, if it
+        works there."""
         cpu = time.process_time() - self._cpu if cpu is None else cpu
         self._spent = self._spent or {"cpu": cpu, "wall": time.perf_counter() - self._wall}
 
     def started(self, pid: int) -> None:
-        """Write the id of such a process: it is suspended, and ends, with this one."""
+        """Report the id of a child process, so that it is suspended and ended with this one."""
         write(self._answers, started=pid)
 
 
 @dataclass(frozen=True)
 class Task:
-    """An external program's view of a problem f(w) = s L(X w) + a‖w‖₁ + ½b‖w‖² + cΣ_j ‖W_j‖₂.
+    """The data of a problem f(w) = s L(X w) + a‖w‖₁ + ½b‖w‖² + cΣ_j ‖W_j‖₂ for an external program.
 
     Attributes
     ----------
     starts, features, values : array
         X by rows; ``values`` is empty for a matrix of ones.
     y : array
-        The labels: -1 and +1, numbers of classes, or indicators of labels, (n, m). Or targets, (n,) or
-        (n, m).
+        The labels: -1 and +1, indices of classes, or indicators of labels, (n, m). Or targets, (n,) or (n,
+        m).
     offsets : array
-        Where sequences begin and the last one ends; empty for other data.
+        The first row of each sequence, and the end of the last one; empty for other data.
     w0 : array of shape (d,)
-        Where to start; empty for w = 0.
+        The starting point; empty for w = 0.
     n_features, n_outputs, size : int
-        Features, scores of a row, weights.
+        Numbers of features, of scores per row, and of weights.
     scale, l1, ridge, row_norm : float
-        s, a, b and c.
+        The factors s, a, b and c.
     aim : float
         The violation of f at which a program may end.
     loss : str
-        The loss's id.
+        The id of the loss.
     loss_params : mapping
-        Its hyper-parameters.
+        The hyper-parameters of the loss.
     """
 
     starts: np.ndarray
@@ -114,7 +118,7 @@ class Task:
 
     @classmethod
     def of(cls, problem: Problem, w0: np.ndarray | None, aim: float) -> Task:
-        """Return the task of a problem, which needs its rows here."""
+        """Return the task of a problem, whose rows must be on this machine."""
         rows, loss, penalty = problem.design.by_rows(), problem.loss, problem.penalty
         return cls(
             *rows,
@@ -139,7 +143,8 @@ class Task:
 
     @lazy
     def X(self) -> np.ndarray | sp.csr_matrix:
-        """Return X as a matrix, which older programs ask for; dense if that wastes no memory."""
+        """Return X as a SciPy matrix, which older programs require, or dense if nearly all entries are
+        stored."""
         values = self.values if self.values.size else np.ones(self.features.size)
         shape = self.n_rows, self.n_features
         narrow = self.starts.astype(np.int32) if self.starts[-1] < 2**31 else self.starts
@@ -158,8 +163,10 @@ class Task:
 
     @property
     def C(self) -> float:
-        """Return the weight of Σ_i L_i for a penalty of strength a + b = 1; inf without a penalty. f is (a +
-        b) times that objective."""
+        """Return the factor of Σ_i L_i for a penalty of strength 1; inf without a penalty.
+
+        f is a + b times the objective with this factor.
+        """
         return self.scale / self.strength if self.strength else math.inf
 
     @property
@@ -169,7 +176,7 @@ class Task:
 
 
 def signs(task: Task) -> list[np.ndarray]:
-    """Return labels of -1 and +1 for each output; targets as they are."""
+    """Return labels of -1 and +1 for each output; numeric targets are returned unchanged."""
     if task.y.ndim == 1:
         return [task.y]
     if task.y.dtype.kind == "f":
@@ -178,28 +185,31 @@ def signs(task: Task) -> list[np.ndarray]:
 
 
 def gap_tol(tol: float) -> float:
-    """Return the duality gap, relative to ‖y‖², at which a solver of least squares may end for a relative
-    violation of ``tol``: the gap is of the order of its square, and rounding bounds it from below."""
+    """Return the duality gap, relative to ‖y‖², at which a least-squares solver may end.
+
+    It corresponds to the relative violation ``tol``: the gap is of the order of its square, but at least
+    rounding.
+    """
     return max(tol * tol, LEAST_GAP)
 
 
 class ExternalSolver(Solver):
-    """Base of programs in a process of their own.
+    """Base of solvers that are programs in their own process.
 
     A subclass defines :meth:`advance`, which is called in that process, and reports its iterates. The process
     has one thread for BLAS and OpenMP. It is suspended while the run is paused, and killed if the run stops
-    while it computes. Its CPU seconds are the run's.
+    while it computes. Its CPU seconds count as those of the run.
 
     Attributes
     ----------
     program : str
-        Name of the program in a sentence.
+        Name of the program, for messages.
     passes_each : float
-        Passes over X in an iteration; nan if they are not counted.
+        Passes over X per iteration; nan if they are not counted.
     formulas : Trait
-        The losses whose formulas it knows: it needs one of them.
+        Traits for the losses that it implements, of which the loss must have one.
     variables : tuple of str
-        Environment variables that it reads, as they are when a run begins.
+        Environment variables that it reads, with their values at the start of a run.
     """
 
     program: ClassVar[str]
@@ -210,23 +220,26 @@ class ExternalSolver(Solver):
     dense_vectors = 8
 
     def advance(self, task: Task, report: IterateReporter) -> str:
-        """Solve a task: report each iterate but the start, and return why the program ended by itself."""
+        """Solve a task: report each iterate except the start, and return why the program ended by itself."""
         raise TypeError(f"{type(self).__name__} does not define advance(task, report)")
 
     def _order(self, task: Task) -> dict[str, Any]:
-        """Return the order that the process is sent."""
+        """Return the order to send to the process."""
         order = {"module": type(self).__module__, "name": type(self).__qualname__, "params": asdict(self)}
         order["environment"] = {name: os.environ.get(name, "") for name in self.variables}
         return order | {f.name: getattr(task, f.name) for f in fields(task)}
 
     def load(self, task: Task) -> None:
-        """Make X, and import the program's modules, off the clock."""
+        """Compute X, and import the program's modules, off the clock."""
         task.X  # noqa: B018 (kept there)
         for module in self.modules:
             import_module(module)
 
     def _why_no_room(self, nbytes: float, what: str, advice: str) -> str | None:
-        """Return why what the program keeps does not fit into the free memory; return None if it does."""
+        """Return why the program's arrays, ``nbytes`` in all, do not fit into free memory; None if they do.
+
+        ``what`` names the arrays, and ``advice`` the remedy.
+        """
         free = psutil.virtual_memory().available
         if nbytes <= free:
             return None
@@ -273,7 +286,7 @@ class ExternalSolver(Solver):
 
 
 class DenseExternalSolver(ExternalSolver):
-    """Base of programs that take X as a dense array alone."""
+    """Base of programs that only accept X as a dense array."""
 
     def refuses(self, problem: Problem) -> str | None:
         nbytes = 8.0 * problem.loss.n_instances * problem.design.n_features * 2
@@ -286,6 +299,6 @@ class DenseExternalSolver(ExternalSolver):
 
 
 def dense_by_columns(task: Task) -> np.ndarray:
-    """Return X as a dense array by columns."""
+    """Return X as a dense array in Fortran order."""
     X = task.X
     return np.asfortranarray(X if isinstance(X, np.ndarray) else X.toarray())

@@ -1,7 +1,8 @@
-"""liblinear's own solvers, by the authors' package.
+"""liblinear's solvers, from the package of its authors.
 
-liblinear minimizes C Σ_i L_i + ½‖w‖² or C Σ_i L_i + ‖w‖₁: our f is λ times that with C = s/λ. It counts
-iterations but takes no limit of them, and shows nothing on the way: it is run anew with smaller tolerances.
+liblinear minimizes C Σ_i L_i + ½‖w‖² or C Σ_i L_i + ‖w‖₁: f is λ times that objective with C = s/λ. liblinear
+has no limit on iterations, and does not expose intermediate weights. So it is run again and again with
+smaller tolerances.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ TOL_FACTOR = 0.25
 
 @dataclass(frozen=True)
 class LiblinearSolver(ExternalSolver):
-    """A solver of liblinear by its number: 0 and 2 trust regions, 1 and 7 dual coordinate descent, 5 and 6
-    coordinate descent and newGLMNET for ‖w‖₁. Iteration n of the record is the run with tolerance 4⁻ⁿ."""
+    """A solver of liblinear by its number: 0 and 2 trust regions, 1 and 7 dual coordinate descent.
+
+    For ‖w‖₁, 5 is coordinate descent and 6 newGLMNET. Iteration n of the record is the run with tolerance
+    4⁻ⁿ.
+    """
 
     id = "liblinear"
     name = "liblinear"

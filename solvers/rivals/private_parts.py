@@ -1,4 +1,4 @@
-"""Checks of private parts of scikit-learn, read from its source: importing it would take a second."""
+"""Checks of private parts of scikit-learn, from its source code: importing it would take a second."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-#: The version whose private parts the rivals use.
+#: The version of scikit-learn whose private parts are used.
 CHECKED_VERSION = "1.9"
 
 
@@ -23,7 +23,7 @@ def package_folder() -> Path:
 
 @cache
 def _syntax_tree(path: Path) -> ast.Module:
-    """Return the syntax tree of a module; an empty one if the file is missing or not valid Python."""
+    """Return the syntax tree of a module; an empty tree if the file is missing or not valid Python."""
     try:
         return ast.parse(path.read_bytes())
     except (OSError, SyntaxError):
@@ -31,7 +31,8 @@ def _syntax_tree(path: Path) -> ast.Module:
 
 
 def accepts_call(module: str, function: str, positional: int, keywords: Iterable[str]) -> bool:
-    """Return whether a function of a module, such as ``linear_model/_sag.py``, accepts such a call."""
+    """Return whether a function of a module, such as ``linear_model/_sag.py``, accepts a call with these
+    arguments."""
     for node in _syntax_tree(package_folder() / module).body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             break
@@ -47,7 +48,7 @@ def accepts_call(module: str, function: str, positional: int, keywords: Iterable
 
 
 def passes_keyword(module: str, keyword: str, value: str) -> bool:
-    """Return whether a module calls something with ``keyword=value``."""
+    """Return whether a module contains a call with ``keyword=value``."""
     return any(
         isinstance(node, ast.keyword)
         and node.arg == keyword
@@ -58,7 +59,8 @@ def passes_keyword(module: str, keyword: str, value: str) -> bool:
 
 
 def changed(part: str) -> str:
-    """Return the refusal of a rival that uses ``part``, the end of a sentence that begins with the rival."""
+    """Return why a solver that uses ``part`` cannot run: the predicate of a sentence whose subject is the
+    solver."""
     return (
         f"uses {part}, which is private to scikit-learn and has changed in {version('scikit-learn')}: "
         f"install scikit-learn {CHECKED_VERSION}"

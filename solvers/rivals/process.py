@@ -1,6 +1,6 @@
 """Processes of external programs, and the protocol that drives them.
 
-A process that has finished is kept for the next task: it has already imported and compiled what that needs.
+A process that has finished is reused for the next task, since it has imported and compiled what that needs.
 Messages are frames over pipes: a line of JSON, then the bytes of the arrays that it announces.
 """
 
@@ -27,21 +27,22 @@ import psutil
 PULSE_SECONDS = 0.05
 #: Seconds that a process gets to cancel the program that waits at an iterate.
 CANCEL_SECONDS = 0.3
-#: Processes kept for the next program.
+#: Maximal number of idle processes for next programs.
 MOST_IDLE = os.cpu_count() or 1
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-#: What is sent: numbers, texts and arrays by name.
+#: A message: numbers, strings and arrays by name.
 Frame = dict[str, Any]
 
 
 class ProgramFailed(Exception):
-    """The error that a program has failed, or its process has ended; the message says how."""
+    """Raised if a program has failed, or its process has ended; the message has the reason."""
 
 
 class ReportedIterate(NamedTuple):
-    """An iterate of an external program: its number, its weights, and the seconds since the one before."""
+    """An iterate of an external program: its index, its weights, and the seconds since the previous
+    iterate."""
 
     iteration: int
     w: np.ndarray
@@ -50,7 +51,7 @@ class ReportedIterate(NamedTuple):
 
 
 def write(file: IO[bytes] | io.BufferedIOBase, **frame: Any) -> None:
-    """Write a frame."""
+    """Write a frame with these fields to a file; arrays are written as bytes."""
     arrays = {name: np.ascontiguousarray(v) for name, v in frame.items() if isinstance(v, np.ndarray)}
     about = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
     record = {name: value for name, value in frame.items() if name not in arrays}
@@ -61,7 +62,7 @@ def write(file: IO[bytes] | io.BufferedIOBase, **frame: Any) -> None:
 
 
 def read(file: io.BufferedIOBase) -> Frame:
-    """Read a frame; EOFError at the end of the file."""
+    """Read a frame from a file; raise EOFError at its end."""
     line = file.readline()
     if not line.endswith(b"\n"):
         raise EOFError
@@ -74,7 +75,7 @@ def read(file: io.BufferedIOBase) -> Frame:
 
 
 class Process:
-    """A process for one program after another."""
+    """A process that runs one program after another."""
 
     def __init__(self) -> None:
         environment = os.environ | dict.fromkeys(ONE_THREAD, "1")
@@ -86,7 +87,7 @@ class Process:
             stderr=subprocess.DEVNULL,
             env=environment,
         )
-        #: what it is sent, and what it answers
+        #: orders to the process, and its answers
         self._orders = cast(io.BufferedIOBase, self._popen.stdin)
         self._answers = cast(io.BufferedIOBase, self._popen.stdout)
         #: The process, and the one in which its program works, if that is another.
@@ -110,13 +111,15 @@ class Process:
         self._frames.put(None)
 
     def send(self, **frame: Any) -> None:
-        """Send a frame; if the process is gone, waiting for its answer reports that."""
+        """Send a frame. If the process has ended, only :meth:`answer` reports it."""
         with suppress(OSError):
             write(self._orders, **frame)
 
     def answer(self, pulse: Callable[[], None]) -> Frame:
-        """Wait for a frame, with a pulse now and then, during which the process is suspended. Raises
-        ProgramFailed if the process has ended."""
+        """Wait for a frame, calling the pulse from time to time; the process is suspended during a pulse.
+
+        Raises ProgramFailed if the process has ended.
+        """
         while True:
             try:
                 frame = self._frames.get(timeout=PULSE_SECONDS)
@@ -146,7 +149,7 @@ class Process:
             self.suspended_seconds += time.perf_counter() - began
 
     def cancels(self) -> bool:
-        """Cancel the program that waits at an iterate; return whether its process answers in time."""
+        """Cancel the program that waits at an iterate; return whether its process confirms this in time."""
         self.send(do="cancel")
         with suppress(queue.Empty):
             frame = self._frames.get(timeout=CANCEL_SECONDS)
@@ -154,7 +157,7 @@ class Process:
         return False
 
     def kill(self) -> None:
-        """Kill the process."""
+        """Kill the process and its child processes."""
         for process in self._seen[1:]:
             with suppress(psutil.Error):
                 process.kill()
@@ -179,10 +182,11 @@ def _end_all() -> None:
 def program_iterates(
     order: Mapping[str, Any], pulse: Callable[[], None]
 ) -> Generator[ReportedIterate, None, str]:
-    """Yield the iterates that a program reports, each requested when the generator is advanced; return why it
-    ended by itself. Raises ProgramFailed if it fails.
+    """Yield the iterates that a program reports, each requested when the generator is advanced.
 
-    Its process is kept for the next program if it is free then, and killed otherwise."""
+    Return why the program ended by itself. Raises ProgramFailed if it fails. Its process is reused for the
+    next program if it is idle then, and killed otherwise.
+    """
     with _lock:
         idle[:] = [process for process in idle if process.alive]
         process = idle.pop() if idle else None
@@ -214,7 +218,7 @@ def program_iterates(
 
 
 def _ended(status: int) -> str:
-    """Return how a process has ended."""
+    """Return a phrase for the exit status of a process."""
     if status >= 0:
         return f"ended with exit status {status}"
     try:

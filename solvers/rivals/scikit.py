@@ -1,9 +1,10 @@
-"""scikit-learn's solvers of linear models; those of regressions alone are in :mod:`.scikit_regression`.
+"""scikit-learn's solvers of linear models; those that only solve regressions are in
+:mod:`.scikit_regression`.
 
 For logistic regression and support vector machines, scikit-learn minimizes C Σ_i L_i + ρ‖w‖₁ + ½(1 - ρ)‖w‖².
-For stochastic gradients, it minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²). The strengths of ‖w‖₁ and
-½‖w‖² are a and b in our f, and s is that of the sum or the mean. Our f is (a + b) times the first with
-C = s/(a + b). It is s n times the second with α = (a + b)/(s n); ρ = a/(a + b) in both. No model has an
+With stochastic gradient descent, it minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²). The strengths of ‖w‖₁
+and ½‖w‖² in f are a and b, and s is 1 for a sum, 1/n for a mean. f is (a + b) times the first objective with
+C = s/(a + b). It is s n times the second with α = (a + b)/(s n); ρ = a/(a + b) in both. Models have no
 intercept here.
 """
 
@@ -36,7 +37,7 @@ SGD_LOSSES = SGD_REGRESSIONS | {
     "binary-hinge": "hinge",
     "multitask-squared-hinge": "squared_hinge",
 }
-#: What ``sag_solver`` is passed by name.
+#: Keyword arguments of ``sag_solver``.
 SAG_KEYWORDS = (
     *("loss", "alpha", "beta", "max_iter", "tol", "random_state", "check_input", "max_squared_sum"),
     *("warm_start_mem", "is_saga"),
@@ -44,7 +45,8 @@ SAG_KEYWORDS = (
 
 
 class ScikitLearn(ExternalSolver):
-    """Base of scikit-learn's solvers: their modules, and the refusal of labels that it would recode."""
+    """Base of scikit-learn's solvers, which sets their modules and refuses labels that scikit-learn would
+    recode."""
 
     program = "scikit-learn"
     modules = ("sklearn.linear_model", "sklearn.svm")
@@ -62,23 +64,23 @@ class ScikitLearn(ExternalSolver):
 
 
 def by_class(task: Task) -> np.ndarray | None:
-    """Return the starting weights in scikit-learn's order, a row per class; None for zero."""
+    """Return the starting weights in scikit-learn's order, one row per class; return None for zero."""
     return task.w0.reshape(task.n_features, -1).T.copy() if task.w0.size else None
 
 
 def flat(coef: np.ndarray) -> np.ndarray:
-    """Return weights that scikit-learn keeps by class in our order, by feature."""
+    """Return weights from scikit-learn, by class, in the order of w, by feature."""
     return np.asarray(coef, dtype=float).T.ravel()
 
 
 class ScikitSmooth(ScikitLearn):
-    """Base of the solvers of ``LogisticRegression``, and of ``PoissonRegressor``."""
+    """Base of the solvers of ``LogisticRegression`` and ``PoissonRegressor``."""
 
     needs = Trait.SMOOTH_PENALTY | Trait.UNIFORM
     formulas = Trait.LOG_LINEAR
 
     def model(self, task: Task, **params: Any) -> Any:
-        """Return the model, which starts at the task's start."""
+        """Return the scikit-learn model, set to start from the weights of the task."""
         from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
         n_terms = task.scale * task.n_rows
@@ -97,7 +99,7 @@ class ScikitSmooth(ScikitLearn):
 
 @dataclass(frozen=True)
 class ScikitLBFGS(ScikitSmooth):
-    """SciPy's L-BFGS-B, on the objective that scikit-learn computes."""
+    """SciPy's L-BFGS-B, with the objective that scikit-learn computes."""
 
     id = "sklearn-lbfgs"
     name = "scikit-learn lbfgs"
@@ -125,7 +127,7 @@ class ScikitLBFGS(ScikitSmooth):
 
 
 class IterationCallback:
-    """A callback of scikit-learn's that reports the weights after each iteration."""
+    """A scikit-learn callback that reports the weights after each iteration."""
 
     def __init__(self, report: IterateReporter) -> None:
         self._report, self.iterations = report, 0
@@ -147,8 +149,11 @@ class IterationCallback:
 
 @dataclass(frozen=True)
 class ScikitNewtonCholesky(ScikitSmooth):
-    """Newton's method with the whole Hessian. It keeps nothing but the weights from one iteration to the
-    next. So a restart for each iteration does the same, and costs one more product with X."""
+    """Newton's method with the dense Hessian.
+
+    Its only state between iterations are the weights. So a restart for each iteration is equivalent, and
+    costs one more product with X.
+    """
 
     id = "sklearn-newton-cholesky"
     name = "scikit-learn newton-cholesky"
@@ -179,8 +184,10 @@ class ScikitNewtonCholesky(ScikitSmooth):
 
 @dataclass(frozen=True)
 class ScikitSAGA(ScikitLearn):
-    """SAGA. A restart for each epoch continues with the table of gradients that ``sag_solver`` returns;
-    ``LogisticRegression`` itself would drop it."""
+    """SAGA, restarted for each epoch with the table of gradients that ``sag_solver`` returns.
+
+    ``LogisticRegression`` itself would discard the table.
+    """
 
     id = "sklearn-saga"
     name = "scikit-learn saga"
@@ -238,9 +245,11 @@ class ScikitSAGA(ScikitLearn):
 
 @dataclass(frozen=True)
 class ScikitLinearSVC(ScikitLearn):
-    """liblinear as scikit-learn has it: dual coordinate descent for hinges and the ε-insensitive loss; for
-    squared hinges that, or a trust region if there are more samples than features. It cannot be stopped on
-    the way, nor started elsewhere."""
+    """scikit-learn's version of liblinear: dual coordinate descent for hinges and the ε-insensitive loss.
+
+    For squared hinges it is that, or a trust-region method if there are more samples than features. It cannot
+    be interrupted, nor started from given weights.
+    """
 
     id = "sklearn-linear-svc"
     name = "scikit-learn LinearSVC"
@@ -283,7 +292,7 @@ class ScikitLinearSVC(ScikitLearn):
 
 @dataclass(frozen=True)
 class ScikitSGD(ScikitLearn):
-    """Stochastic gradients, an epoch at a time: ``partial_fit`` continues the schedule of steps."""
+    """Stochastic gradient descent, one epoch at a time: ``partial_fit`` continues the schedule of steps."""
 
     id = "sklearn-sgd"
     name = "scikit-learn SGD"

@@ -1,10 +1,11 @@
-"""scikit-learn's solvers of linear regressions.
+"""scikit-learn's solvers of linear regression.
 
-scikit-learn minimizes (1/n) Σ_i L_i + α(ρR(w) + ½(1 - ρ)‖w‖²), R the norm ‖w‖₁ or Σ_j ‖W_j‖₂ of several
-targets. The strengths of R and ½‖w‖² are a and b in our f, and s is that of the sum or the mean. Our f is s n
-times theirs with α = (a + b)/(s n) and ρ = a/(a + b).
+scikit-learn minimizes (1/n) Σ_i L_i + α(ρR(w) + ½(1 - ρ)‖w‖²), R being ‖w‖₁, or Σ_j ‖W_j‖₂ for several
+targets. The strengths of R and ½‖w‖² in f are a and b, and s is 1 for a sum, 1/n for a mean. f is s n times
+that objective with α = (a + b)/(s n) and ρ = a/(a + b).
 
-Left out: ``HuberRegressor`` also estimates a scale, so that its threshold is not δ. liblinear's own SVR ends
+``HuberRegressor`` is left out: it also estimates a scale, so that its threshold is not δ. So is liblinear's
+own SVR, which ends
 after 300 passes, far from the optimum; ``sklearn-linear-svc`` has the same algorithm without that limit.
 """
 
@@ -34,8 +35,11 @@ LEAST_HIGHS_TOL, HIGHS_TOL_FACTOR = 1e-10, 0.1
 
 
 class ScikitCoordinateDescent(ExternalSolver):
-    """Base of ``enet_path`` at one λ: cyclic coordinate descent with gap-safe screening. It screens whenever
-    it computes a duality gap, also after its last pass. So only a run anew repeats what a longer run does."""
+    """Base of ``enet_path`` at one λ: cyclic coordinate descent with gap safe screening.
+
+    It screens whenever it computes a duality gap, also after its last pass. So only a rerun from the start
+    repeats the iterations of a longer run.
+    """
 
     program = "scikit-learn"
     modules = ("sklearn.linear_model",)
@@ -43,7 +47,7 @@ class ScikitCoordinateDescent(ExternalSolver):
     takes_start = False
 
     def report_longer_runs(self, X: Any, y: np.ndarray, report: IterateReporter, **penalty: Any) -> str:
-        """Report the weights of longer and longer runs, until one ends at its own tolerance."""
+        """Report the weights of longer and longer runs, until one meets its own tolerance."""
         from sklearn.linear_model import enet_path
 
         tol = gap_tol(getattr(self, "tol", 0.0))
@@ -76,7 +80,7 @@ class ScikitElasticNet(ScikitCoordinateDescent):
 
 @dataclass(frozen=True)
 class ScikitMultiTaskLasso(ScikitCoordinateDescent, DenseExternalSolver):
-    """The solver of ``MultiTaskLasso``, by rows of weights. It takes a dense X alone."""
+    """The solver of ``MultiTaskLasso``, by rows of weights, which only accepts a dense X."""
 
     id = "sklearn-multitask-lasso"
     name = "scikit-learn MultiTaskLasso"
@@ -94,8 +98,10 @@ class ScikitMultiTaskLasso(ScikitCoordinateDescent, DenseExternalSolver):
 
 @dataclass(frozen=True)
 class ScikitQuantile(ExternalSolver):
-    """The linear program of ``QuantileRegressor`` by HiGHS, which returns no weights before its end.
-    Iteration n of the record is the run with tolerance 10⁻ⁿ."""
+    """The linear program of ``QuantileRegressor``, solved by HiGHS, which returns no weights before its end.
+
+    Iteration n of the record is the run with tolerance 10⁻ⁿ.
+    """
 
     id = "sklearn-quantile"
     name = "scikit-learn QuantileRegressor"

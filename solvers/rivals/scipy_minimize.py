@@ -1,8 +1,8 @@
-"""SciPy's ``minimize``, on our objective and its gradient: observed by its callback, in this process.
+"""SciPy's ``minimize``, with f and its gradient from this package: observed by its callback, in this process.
 
-SciPy runs in a thread that takes turns with the run's own: it computes directions and steps, and asks for f
-and its gradient, which the run's thread computes. So both see the same products with X, the clock counts
-both, and Stop and Pause are felt inside a product.
+SciPy runs in a thread that alternates with the run's own thread. SciPy computes directions and steps, and
+requests f and its gradient, which the run's thread computes. So products with X are those of other solvers,
+the clock counts both threads, and *Stop* and *Pause* take effect inside a product.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .observation_mode import CALLBACK, NO_LIMIT
 
 
 class SciPyMinimize(Solver):
-    """Base of the methods of ``scipy.optimize.minimize``, from the weights of a start.
+    """Base of the methods of ``scipy.optimize.minimize``.
 
-    A method's own tests of convergence are switched off if possible. It ends once the violation is at most
-    ``tol`` times that at w = 0, or if it cannot continue.
+    A method's own convergence tests are switched off if possible. A run ends once the violation is at most
+    ``tol`` times that at w = 0, or if the method cannot continue.
     """
 
     tol: float
@@ -65,11 +65,12 @@ class SciPyMinimize(Solver):
         return Ending("converged", f"violation {iterate.violation:.3g}")
 
     def warm_up_solver(self) -> Solver:
-        """Return one that asks for f and its gradient a few times: only kernels of ours are compiled."""
+        """Return a method that requests f and its gradient a few times: SciPy itself has no kernels to
+        compile."""
         return SciPyLBFGSB()
 
     def _minimize(self, start: np.ndarray, ask: Callable[[tuple[str, np.ndarray]], Any]) -> Any:
-        """Run SciPy: its calls are the name of a quantity, or of an event, and weights."""
+        """Run SciPy; ``ask`` takes the name of a quantity, or of an event, and the weights."""
         from scipy.optimize import minimize
 
         def stepped(intermediate_result: Any) -> None:
@@ -87,7 +88,7 @@ class SciPyMinimize(Solver):
 
 
 class _Seen:
-    """The point that SciPy asked for last, and that of the last iterate: neither is computed twice."""
+    """The point that SciPy requested last, and that of the last iterate; neither is computed twice."""
 
     def __init__(self, problem: Problem, start: Point) -> None:
         self.problem, self.point, self._at_iterate = problem, start, start
@@ -101,8 +102,10 @@ class _Seen:
         return self.point
 
     def iterate(self, n: int) -> Iterate:
-        """Return the iterate at the point asked for last. SciPy needs its gradient next, if it does not have
-        it."""
+        """Return the iterate at the point requested last.
+
+        Its gradient is computed, which SciPy needs next anyway.
+        """
         point = self._at_iterate = self.point
         violation = self.problem.penalty.violation(point.w, point.gradient())
         return Iterate.at(point, n, violation=violation, phase=CALLBACK)
@@ -110,7 +113,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class SciPyLBFGSB(SciPyMinimize):
-    """L-BFGS-B without bounds."""
+    """SciPy's L-BFGS-B without bounds."""
 
     id = "scipy-lbfgsb"
     name = "SciPy L-BFGS-B"
@@ -132,8 +135,10 @@ class SciPyLBFGSB(SciPyMinimize):
 
 @dataclass(frozen=True)
 class SciPyNewtonCG(SciPyMinimize):
-    """Newton's method, each direction by conjugate gradients. Products with the Hessian are differences of
-    two gradients, SciPy's default without a Hessian."""
+    """SciPy's Newton-CG, with each direction by conjugate gradients.
+
+    Products with the Hessian are differences of two gradients, SciPy's default without a Hessian.
+    """
 
     id = "scipy-newton-cg"
     name = "SciPy Newton-CG"
@@ -148,8 +153,11 @@ class SciPyNewtonCG(SciPyMinimize):
 
 @dataclass(frozen=True)
 class SciPyTrustConstr(SciPyMinimize):
-    """Byrd's and Omojokun's trust region without constraints, steps by projected conjugate gradients;
-    products with the Hessian are differences of two gradients."""
+    """SciPy's trust-constr without constraints: the Byrd-Omojokun trust-region method.
+
+    Steps are computed by projected conjugate gradients. Products with the Hessian are differences of two
+    gradients.
+    """
 
     id = "scipy-trust-constr"
     name = "SciPy trust-constr"

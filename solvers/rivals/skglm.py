@@ -1,7 +1,8 @@
-"""skglm's solvers with working sets.
+"""The solvers of skglm, which use working sets.
 
-skglm minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²): our f is s n times that with α = (a + b)/(s n) and
-ρ = a/(a + b). Here a and b are the strengths of ‖w‖₁ and ½‖w‖². With αΣ_j ‖W_j‖₂, of strength c, α = c/(s n).
+skglm minimizes (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²): f is s n times that objective with α = (a + b)/(s n)
+and ρ = a/(a + b). Here a and b are the strengths of ‖w‖₁ and ½‖w‖². With αΣ_j ‖W_j‖₂, of strength c, α = c/(s
+n).
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from .observation_mode import RESTART
 
 @dataclass(frozen=True)
 class Skglm(ExternalSolver):
-    """ProxNewton for the logistic and Poisson's loss, AndersonCD for the squared and Huber's: each iteration
-    solves the problem on a working set. Both keep nothing but w and the scores from one to the next, so that
-    a restart for each does the same. Arguments are checked again, and AndersonCD sums squares of X again."""
+    """skglm's ProxNewton for the logistic and the Poisson loss, and AndersonCD for the squared and Huber's
+    loss.
+
+    Each iteration solves the problem on a working set. The only state between iterations are w and the
+    scores, so that a restart for each is equivalent. It checks arguments again, and AndersonCD sums squares
+    of X again.
+    """
 
     id = "skglm"
     name = "skglm"
@@ -38,7 +43,7 @@ class Skglm(ExternalSolver):
     tol: float = tol_param()
 
     def load(self, task: Task) -> None:
-        """Import skglm, and let it compile what the task needs on a tiny one."""
+        """Import skglm, and compile what it needs by solving a tiny problem."""
         super().load(task)
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(12, 3)) + 1.0, np.where(rng.random(12) < 0.5, 1.0, -1.0)
@@ -64,11 +69,11 @@ class Skglm(ExternalSolver):
         raise AssertionError
 
     def labels(self, y: np.ndarray) -> np.ndarray:
-        """Return labels or targets in the shape that its solver takes."""
+        """Return labels or targets in the shape that skglm expects."""
         return y.astype(float)
 
     def terms(self, task: Task) -> tuple[Any, Any]:
-        """Return its loss and penalty of a task."""
+        """Return skglm's loss and penalty for a task."""
         from skglm.datafits import Huber, Logistic, Poisson, Quadratic
         from skglm.penalties import L1, L1_plus_L2
 
@@ -78,7 +83,7 @@ class Skglm(ExternalSolver):
         return by_loss[task.loss](**task.loss_params), penalty
 
     def outer_iteration(self, task: Task, tol: float) -> Any:
-        """Return its solver for the loss of a task, limited to one iteration."""
+        """Return skglm's solver for the loss of a task, limited to one iteration."""
         from skglm.solvers import AndersonCD, ProxNewton
 
         chosen = AndersonCD if task.loss in ("squared", "huber") else ProxNewton
@@ -87,8 +92,7 @@ class Skglm(ExternalSolver):
 
 @dataclass(frozen=True)
 class SkglmMultiTaskLasso(Skglm):
-    """MultiTaskBCD on rows of weights: each iteration solves the problem on a working set, and a restart for
-    each does the same, as those of :class:`Skglm` do."""
+    """skglm's MultiTaskBCD on rows of weights, restarted for each iteration as in :class:`Skglm`."""
 
     id = "skglm-multitask-lasso"
     name = "skglm MultiTaskBCD"

@@ -1,10 +1,10 @@
-"""Wapiti's training algorithms for linear chains, by the program that ``SOLVERSCOPE_WAPITI`` names: another
-wapiti scans web pages.
+"""Wapiti's training algorithms for linear chains.
 
-Wapiti minimizes Σ_i L_i + ρ₁‖w‖₁ + ½ρ₂‖w‖²: our f is s times that with ρ₁ = a/s and ρ₂ = b/s. The strengths
-of ‖w‖₁ and ½‖w‖² are a and b, and s is that of the sum or the mean. Its features are our weights one to one:
-an observation is there or not, so that X must be a matrix of ones. Reading data, listing features and writing
-models are off the clock.
+The environment variable ``SOLVERSCOPE_WAPITI`` has the path of the program, as an unrelated program has the
+same name. Wapiti minimizes Σ_i L_i + ρ₁‖w‖₁ + ½ρ₂‖w‖²: f is s times that objective with ρ₁ = a/s and ρ₂ =
+b/s. The strengths of ‖w‖₁ and ½‖w‖² are a and b, and s is 1 for a sum, 1/n for a mean. Wapiti's features
+correspond to weights one to one. Observations have no values, so that X must be a matrix of ones. Reading
+data, listing features and writing models are off the clock.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from ..problems.problem import Problem
 from .external_solver import ExternalSolver, IterateReporter, Task
 from .observation_mode import RERUN, growing_lengths
 
-#: The variable that names the program: what is called wapiti on a PATH is often another one.
+#: The variable with the path of the program: a wapiti on the PATH is often another program.
 WHERE = "SOLVERSCOPE_WAPITI"
-#: What it says on standard error before and after its work, and of each iteration.
+#: Its messages on standard error before and after training, and for each iteration.
 WAPITI_BEGINS, WAPITI_ENDS = "* Train the model", "* Save the model"
 ITERATION = re.compile(r"\s*\[\s*(\d+)\] obj=(\S+)")
 #: The observation that makes a feature of each pair of labels; all others begin with u.
@@ -42,8 +42,11 @@ PAIR_OBSERVATION = "b"
 
 @dataclass(frozen=True)
 class Wapiti(ExternalSolver):
-    """L-BFGS, which is OWL-QN with ‖w‖₁, and blockwise coordinate descent. It shows no intermediate weights,
-    and starts from zero. Its L-BFGS ends by itself once the length of the gradient is 1e-5 of that of w."""
+    """Wapiti's L-BFGS (OWL-QN if there is ‖w‖₁) and blockwise coordinate descent.
+
+    It does not expose intermediate weights, and starts from zero. Its L-BFGS ends by itself once the length
+    of the gradient is 1e-5 times that of w.
+    """
 
     id = "wapiti"
     name = "Wapiti"
@@ -77,7 +80,7 @@ class Wapiti(ExternalSolver):
         return None
 
     def load(self, task: Task) -> None:
-        """Import nothing; Wapiti takes features by name, not X."""
+        """Do nothing: Wapiti takes features by name, and X is not needed."""
 
     def advance(self, task: Task, report: IterateReporter) -> str:
         with tempfile.TemporaryDirectory() as folder:
@@ -97,15 +100,18 @@ class Wapiti(ExternalSolver):
         raise AssertionError
 
     def settings(self, task: Task) -> list[str]:
-        """Return the options of the command line, but for the number of iterations. They leave only that
-        number, and Wapiti's own tolerance of the gradient, to end it."""
+        """Return the command-line options except the number of iterations.
+
+        They disable all other stopping rules but Wapiti's own tolerance on the gradient.
+        """
         rho1, rho2 = task.l1 / task.scale, task.ridge / task.scale
         given = {"algo": self.algorithm, "rho1": rho1, "rho2": rho2, "histsz": self.memory, "stopeps": 0.0}
         return [word for name, value in given.items() for word in (f"--{name}", str(value))]
 
 
 def lines(task: Task, offsets: np.ndarray) -> Iterator[str]:
-    """Yield the sequences between these offsets: a line a token, with its features and its label."""
+    """Yield the lines of the sequences between these offsets: one per token, with its features and its
+    label."""
     features, starts = task.features.tolist(), task.starts.tolist()
     for first, end in pairwise(offsets.tolist()):
         for t in range(first, end):
@@ -115,8 +121,10 @@ def lines(task: Task, offsets: np.ndarray) -> Iterator[str]:
 
 
 def trained(arguments: Sequence[str], report: IterateReporter) -> tuple[int, float]:
-    """Run it, with the clocks set to its work alone; return its last iteration and the objective there, which
-    it prints with two digits after the point, or not at all (nan)."""
+    """Run Wapiti, with the clock restricted to training; return its last iteration and the objective there.
+
+    Wapiti prints the objective with two digits after the point, or not at all (then it is nan).
+    """
     program = [os.environ[WHERE], *arguments]
     iterations, objective, began, spent, said = 0, float("nan"), 0.0, 0.0, ""
     with subprocess.Popen(
@@ -141,7 +149,7 @@ def trained(arguments: Sequence[str], report: IterateReporter) -> tuple[int, flo
 
 
 def cpu_of(pid: int) -> float:
-    """Return the CPU seconds of another process."""
+    """Return the CPU seconds that another process has used."""
     if sys.platform == "linux":
         return time.clock_gettime(~pid << 3 | 2)  # psutil knows hundredths alone
     spent = psutil.Process(pid).cpu_times()
@@ -149,7 +157,7 @@ def cpu_of(pid: int) -> float:
 
 
 def weights(file: TextIO, task: Task) -> np.ndarray:
-    """Return the weights in a model's file, in our order; it has all digits of non-zero ones."""
+    """Return the weights in a model file, in the order of w; non-zero weights have all digits."""
 
     def names() -> list[str]:
         head = next(line for line in file if line.startswith("#qrk#"))

@@ -1,1 +1,1 @@
-"""Runs, which advance, time, record and end a solver, and their traces."""
+"""Runs, which advance, time, record and end a solver."""

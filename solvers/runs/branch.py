@@ -1,7 +1,7 @@
 """Branches: runs that continue from an iterate of another run, which is replayed up to that iterate.
 
 Iterates are reproducible, so that no state of a solver has to be stored: the old run is replayed with its
-seed and hyper-parameters. With the same solver and λ the generator then goes on, and yields the iterates of
+seed and hyper-parameters. With the same solver and λ the generator then continues, and yields the iterates of
 the old run bit for bit. Another solver, or the same one at another λ, starts from the weights there.
 """
 
@@ -27,27 +27,27 @@ Iterates = Generator[Iterate, None, Ending | None]
 
 
 class Diverged(Exception):
-    """The error that a replay does not reproduce the run; the message names the iterate in a sentence."""
+    """Raised if a replay does not reproduce the run; the message names the first iterate that differs."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The iterate of a run at which a branch leaves it, made by :func:`origin_of`.
+    """The iterate of a run from which a branch continues; :func:`origin_of` returns one.
 
     Attributes
     ----------
     label : str
-        The run's label.
+        The label of the run.
     solver : Solver
         The solver, with the hyper-parameters that the run had.
     iteration : int
-        The iterate's number.
+        The index of the iterate.
     seconds : (float, float)
-        The run's CPU and wall seconds there.
+        The run's CPU and wall seconds at this iterate.
     objectives : mapping
-        f by iteration, as recorded up to there: the replay must reproduce each of them.
+        f by iteration, as recorded up to this iterate: the replay must reproduce these values.
     before : Origin or None
-        The run's own origin, if it is a branch, or if its λ was changed on the way.
+        The run's own origin, if it is a branch itself, or if its λ was changed during the run.
     lam : float or None
         λ of the run from ``before`` on; None for that of the branch's problem.
     """
@@ -61,7 +61,7 @@ class Origin:
     lam: float | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Return the record of the origin in a trace of the branch: everything that a replay needs."""
+        """Return the record of the origin in a trace of the branch, with everything that a replay needs."""
         about = {
             "label": self.label,
             "solver": self.solver.id,
@@ -75,7 +75,7 @@ class Origin:
         return about if self.before is None else about | {"from": self.before.describe()}
 
     def sentence(self, solver: Solver) -> str:
-        """Describe a branch with this solver in a sentence, with the time that its replay takes."""
+        """Return a sentence about the branch: which solver continues, and how long the replay takes."""
         then = "goes on" if solver == self.solver else f"{solver.id} starts from the weights there"
         return (
             f"{self.label} is replayed up to iteration {self.iteration}, some {self.seconds[0]:.2g} CPU s, "
@@ -83,7 +83,7 @@ class Origin:
         )
 
     def check(self, iterate: Iterate) -> None:
-        """Raise Diverged if an iterate of the replay has another objective than was recorded."""
+        """Raise :class:`Diverged` if an iterate of the replay has another objective than the recorded one."""
         recorded = self.objectives.get(iterate.iteration, math.nan)
         if iterate.objective != recorded and not math.isnan(iterate.objective) and not math.isnan(recorded):
             raise Diverged(
@@ -101,7 +101,7 @@ def origin_of(trace: Trace, iteration: int) -> Origin:
     trace : Trace
         The run.
     iteration : int
-        The number of a recorded iterate.
+        The index of a recorded iterate.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def origin_of(trace: Trace, iteration: int) -> Origin:
     Raises
     ------
     ValueError
-        If the run cannot be replayed to this iterate: one sentence.
+        If the run cannot be replayed to this iterate.
     """
     label = trace.info.label
     if trace.info.warm:
@@ -140,7 +140,7 @@ def origin_of(trace: Trace, iteration: int) -> Origin:
 
 
 def _parsed(about: Mapping[str, Any] | None) -> Origin | None:
-    """Return the origin of a description."""
+    """Return the origin from its record; return None for None."""
     if about is None:
         return None
     try:
@@ -170,7 +170,7 @@ def branch(
     """Replay the old run, and yield its iterates up to the origin.
 
     Return the iterate of the origin, and the generator of the iterates that follow in the branch. Raises
-    Diverged if f differs from the recorded value.
+    :class:`Diverged` if f differs from a recorded value.
     """
     there = problem if origin.lam in (None, problem.lam) else problem.at_lam(origin.lam)
     if origin.before is None:
@@ -192,10 +192,10 @@ def branch(
 
 
 def continue_from(iterate: Iterate, solver: Solver, problem: Problem, *, lam_changed: bool) -> Iterates:
-    """Yield the iterates of a solver that starts from the weights of this one; numbers and epochs go on.
+    """Yield the iterates of a solver that starts from the weights of ``iterate``, with consecutive numbers.
 
-    If λ has changed, the first of these, at the same weights, is yielded as well: f is different, and the
-    working set is full.
+    Epochs continue too. If λ has changed, the solver's first iterate, at the same weights, is yielded as
+    well: f is different, and the working set is full.
     """
     if iterate.w is None:
         raise ValueError("the old solver does not show its weights: no other one can start from them")

@@ -1,8 +1,8 @@
 """Breakpoints: conditions on the record of an iterate, at which a run ends or pauses.
 
-A condition is a text such as ``nnz > 100 and objective > prev.objective`` or ``"kink" in events``. It is
-parsed with :mod:`ast`, and each node that the language has becomes a Python function; nothing is evaluated by
-the interpreter, and all other Python syntax is refused when the text is read.
+A condition is a string such as ``nnz > 100 and objective > prev.objective`` or ``"kink" in events``. It is
+parsed with :mod:`ast`, and each allowed node becomes a Python function. Nothing is evaluated by the
+interpreter, and any other Python syntax raises an error when the string is parsed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..compute.source_digest import parsed
 from ..methods.iterate import FIELDS, Iterate
 from ..methods.iterate_record import own_field
 
-#: Characters of a condition, at most.
+#: Maximal length of a condition.
 MAX_CONDITION_LENGTH = 200
-#: Conditions that are often wanted; ``{}`` stands for a number.
+#: Useful conditions; ``{}`` stands for a number.
 USUAL_CONDITIONS = {
     "an epoch starts": '"epoch-start" in events and iteration > 0',
     "a weight returns": "returned > 0",
@@ -33,9 +33,9 @@ USUAL_CONDITIONS = {
     "non-zeros cross": "nnz >= {0} and prev.nnz < {0} or nnz < {0} and prev.nnz >= {0}",
 }
 
-#: Values of an iterate's fields by name, None where they are not known.
+#: Values of an iterate's fields by name; None if unknown.
 Values = Mapping[str, Any]
-#: What a part of a condition is for such values, and those of the iterate before.
+#: The value of a part of a condition, for the values of an iterate and of the previous one.
 Value = Callable[[Values, Values], Any]
 NUMBER_TYPE, TEXT_TYPE, WORDS_TYPE, TRUTH_TYPE = "a number", "a text", "a list of words", "true or false"
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
@@ -47,11 +47,11 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition over the record of an iterate, made by :meth:`parse` from a text.
+    """A condition on the record of an iterate; :meth:`parse` returns one from a string.
 
-    The text has names of fields, numbers, + - * /, comparisons, and, or, not, and ``"word" in events``.
-    Fields that a solver adds are ``own.FIELD``, those of the iterate before ``prev.FIELD`` and
-    ``prev.own.FIELD``. A comparison with a value that is not known, or with 1/0, is false.
+    The string may contain names of fields, numbers, + - * /, comparisons, and, or, not, and ``"word" in
+    events``. Fields that a solver adds are ``own.FIELD``, and those of the previous iterate ``prev.FIELD``
+    and ``prev.own.FIELD``. A comparison with an unknown value, or with 1/0, is false.
 
     Examples
     --------
@@ -64,18 +64,18 @@ class Condition:
     """
 
     text: str
-    #: fields it reads, of this iterate or the one before
+    #: fields that it reads, of this iterate or the previous one
     fields: frozenset[str] = field(compare=False)
     _value: Value = field(compare=False, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Read a condition from its text.
+        """Return the condition written as a string.
 
         Raises
         ------
         ValueError
-            If the text is no condition: one sentence.
+            If the string is not a valid condition.
         """
         text = text.strip()
         try:
@@ -95,7 +95,8 @@ class Condition:
         Parameters
         ----------
         values, before : mapping
-            Values by field, None if not known, of this iterate and of the previous one (empty at the first).
+            Values by field (None if unknown) of this iterate and of the previous one (empty at the first
+            iterate).
         """
         return self._value(values, before)
 
@@ -108,7 +109,7 @@ class BreakpointWatch:
     Parameters
     ----------
     conditions : iterable of Condition
-        In the order in which they are tested.
+        The conditions, in the order in which they are tested.
     """
 
     def __init__(self, conditions: Iterable[Condition]) -> None:
@@ -118,7 +119,7 @@ class BreakpointWatch:
         self._before: Values = {}
 
     def hit(self, iterate: Iterate) -> Condition | None:
-        """Return the first condition that begins to hold at this iterate, None if none does."""
+        """Return the first condition that begins to hold at this iterate; return None if there is none."""
         if not self.conditions:
             return None
         found = {name: getattr(iterate, name) for name in self._fields if name in FIELDS}
@@ -130,7 +131,7 @@ class BreakpointWatch:
 
 
 def known(name: str, value: Any) -> Any:
-    """Return the value of a field of the record, a number as float; return None if it is not known."""
+    """Return the value of a field of the record, numbers as float; return None if it is unknown."""
     about = FIELDS.get(name) or own_field(name)
     if not about.is_known(value):
         return None
@@ -138,7 +139,8 @@ def known(name: str, value: Any) -> Any:
 
 
 def _tree(text: str) -> ast.expr:
-    """Parse a text, which may still hold anything that Python knows."""
+    """Return the syntax tree of a string, which may contain any Python expression; raise ValueError if
+    invalid."""
     if len(text) > MAX_CONDITION_LENGTH:
         raise ValueError(f"it has {len(text)} characters, and {MAX_CONDITION_LENGTH} are allowed")
     if not (text.isascii() and text.isprintable()) or "\\" in text:
@@ -152,9 +154,9 @@ def _tree(text: str) -> ast.expr:
 
 
 def _read(node: ast.expr, wanted: str) -> Value:
-    """Turn a node into a function of the values of an iterate and of the previous one.
+    """Return the function that computes a node's value from those of an iterate and of the previous one.
 
-    Raises ValueError if the node is not of the kind wanted, or not of this language.
+    Raises ValueError if the node is not of the kind ``wanted``, or not part of the language.
     """
     kind, value = _part(node)
     if kind != wanted:
@@ -163,7 +165,7 @@ def _read(node: ast.expr, wanted: str) -> Value:
 
 
 def _part(node: ast.expr) -> tuple[str, Value]:
-    """Return the kind of a node's value, and the function that computes the value."""
+    """Return the kind of a node's value, and the function that computes it."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return NUMBER_TYPE, _constant(_finite(number))
@@ -228,7 +230,7 @@ def _kind(name: str) -> str:
 
 
 def _own_name(node: ast.AST) -> str | None:
-    """Return the name of the own field that a node stands for, if it does."""
+    """Return the name of the additional field that a node reads; return None for any other node."""
     match node:
         case ast.Attribute(value=ast.Name(id="own"), attr=name):
             return name
@@ -252,9 +254,9 @@ def _constant(value: Any) -> Value:
 
 
 def _apply(function: Callable[..., Any], *parts: Value, unknown: Any = None) -> Value:
-    """Return the function applied to the values of the parts.
+    """Return a function that applies ``function`` to the values of the parts.
 
-    The result is ``unknown`` if one of the values is not known, or for 1/0.
+    The result is ``unknown`` if one of the values is unknown, or for 1/0.
     """
 
     def value(values: Values, before: Values) -> Any:

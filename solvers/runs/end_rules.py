@@ -1,4 +1,4 @@
-"""Rules that end a run at an iterate: its limits, and contradictions of a claim of convergence."""
+"""Rules that end a run at an iterate: its limits, and checks of claims of convergence."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ from .stopping import USUAL_TOL, Stopping
 
 
 class EndRules:
-    """The limits of a run, applied to each record. A point that seems to have converged is measured once more
-    with scores computed from its weights; a claim that then proves false ends the run, too.
+    """The limits of a run, which are applied to each record.
+
+    A point that seems to have converged is measured again, with scores computed from its weights. A claim
+    that then proves false ends the run, too.
 
     Attributes
     ----------
     stopping : Stopping
-        The limits at the present λ.
+        The limits at the current λ.
     known : KnownMinimum
-        The known bounds of f* at the present λ.
+        The known upper bound on f* at the current λ.
     excess : float or None
-        A lower bound of f - f* at a point that a solver or the tolerance took for converged.
+        A lower bound on f - f* at a point that the solver or the tolerance took for converged; None if there
+        was no such point.
     """
 
     def __init__(self, problem: Problem, stopping: Stopping, observer: Observer) -> None:
@@ -42,7 +45,7 @@ class EndRules:
         self._bar = math.inf
 
     def begin(self, problem: Problem) -> None:
-        """Begin at the λ of ``problem``: nothing is known of f* but f at the start."""
+        """Begin at the λ of ``problem``, where f at the start is the only known bound on f*."""
         self.known, self._bar = KnownMinimum(problem.at().objective), math.inf
         self._met = partial(optimality.met, problem)
 
@@ -75,7 +78,7 @@ class EndRules:
         return replace(self.stopping, tol=None).ending(record, self._met)
 
     def near_minimum(self, point: Point) -> bool:
-        """Return whether nothing known contradicts that a point has converged."""
+        """Return whether no known bound contradicts that a point has converged."""
         excess = optimality.excess(point, self.known, self.stopping.tol or USUAL_TOL)
         if excess is not None:
             self.excess, self._bar = excess, point.objective - 0.5 * excess

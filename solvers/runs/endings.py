@@ -19,14 +19,14 @@ from ..traces.trace import Trace
 from .branch import Diverged
 from .iterate_checks import BadIterate
 
-#: Statuses of runs whose numbers are not to be trusted: commands tell them by their exit status.
+#: Statuses of runs whose results cannot be trusted; commands report them by their exit status.
 BROKEN = ("failed", "disputed")
-#: What is said where a violation was small and f was known to be lower elsewhere.
+#: Message if a violation was small, but f is known to be lower elsewhere.
 TOO_EARLY = "where the violation met the tolerance, f was above the minimum by at least"
 
 
 class SolverFailed(RuntimeError):
-    """The error that a solver's run has failed without an exception of its own.
+    """Raised if a solver's run has failed without an exception, for example because f became nan.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class SolverFailed(RuntimeError):
 
 
 def raise_failure(trace: Trace) -> NoReturn:
-    """Raise the exception that ended a failed run, with its traceback; if there was none, SolverFailed."""
+    """Raise the exception that ended a failed run, with its traceback, or SolverFailed if there was none."""
     error = trace.exception
     if not isinstance(error, Exception):  # sys.exit would end the program of the caller as well
         raise SolverFailed(trace) from error
@@ -57,7 +57,7 @@ def returned(value: object) -> Ending:
 
 
 def failure(error: BaseException) -> Ending:
-    """Return the ending of a run in which this was raised."""
+    """Return the ending of a run in which this error was raised."""
     if isinstance(error, SystemExit | KeyboardInterrupt):
         code = getattr(error, "code", None)
         how = "KeyboardInterrupt" if isinstance(error, KeyboardInterrupt) else "sys.exit"
@@ -71,7 +71,7 @@ def failure(error: BaseException) -> Ending:
 
 
 def not_answered(solver: str, what: str, places: list[CodePlace]) -> str:
-    """Describe a run that was given up, by the stack of its thread."""
+    """Return the message for a run that was abandoned, with the line that its thread executed."""
     said = f"{solver} did not answer {what}, and was given up"
     if is_compiling(places):
         return f"{said} while Numba compiled"
@@ -81,13 +81,15 @@ def not_answered(solver: str, what: str, places: list[CodePlace]) -> str:
 
 
 def with_messages(ending: Ending, *more: str | None) -> Ending:
-    """Return an ending with further messages; empty ones are ignored."""
+    """Return an ending with messages appended; empty ones are ignored."""
     return replace(ending, message="; ".join(filter(None, [ending.message, *more])))
 
 
 def missing_violation(tol: float | None, problem: Problem, solver: Solver, trace: Trace) -> str | None:
-    """Return why ``tol`` could not end a run: no iterate had the violation that its solver promised. The
-    message names the remedy for the author of a solver. None if the cause is another."""
+    """Return why ``tol`` could not end a run: no iterate had the violation that its solver declares.
+
+    The message names the remedy for the author of a solver. Return None if this is not the case.
+    """
     promised = tol is not None and problem.smooth and solver.knows.violation
     if not (promised and np.isnan(trace.violation).all()):
         return None
@@ -98,7 +100,7 @@ def missing_violation(tol: float | None, problem: Problem, solver: Solver, trace
 
 
 def describe_bound(gap: float | None, objective: float) -> str:
-    """Describe the proved bound of f - f* in a clause."""
+    """Return a clause about the proved bound on f - f*."""
     if gap is None:
         return "no bound of f - f* is known"
     share = f" ({100.0 * gap / abs(objective):.2g} %)" if gap and objective else ""
@@ -106,8 +108,10 @@ def describe_bound(gap: float | None, objective: float) -> str:
 
 
 def disputed(ending: Ending, false: Sequence[str]) -> Ending:
-    """Return the ending of a run whose solver made a ``false`` claim: its other claims cannot be believed
-    either."""
+    """Return the ending of a run whose solver made the claims ``false``; return ``ending`` if there are none.
+
+    Then the solver's other claims cannot be trusted either.
+    """
     if not false:
         return ending
     return with_messages(
@@ -116,8 +120,10 @@ def disputed(ending: Ending, false: Sequence[str]) -> Ending:
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an error with the file and line that it came from, for the author of a solver: the last line
-    of a file that is not of this package, as a plug-in's, if one led there."""
+    """Return an error's message with the file and line that it came from, for the author of a solver.
+
+    This is the last line in a file outside this package, such as a plug-in's, if there is one.
+    """
     said, frames = f"{type(error).__name__}: {error}", list(walk_tb(error.__traceback__))
     if not frames:
         return said

@@ -1,4 +1,5 @@
-"""The check at the end of a run: its last numbers, and the corrections to its ending that they require."""
+"""The check at the end of a run: its last measurements, and the corrections to its ending that they
+require."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from .observer import Observer
 
 
 def last_numbers(last: Mapping[str, Any], cpu: float, wall: float) -> dict[str, Any]:
-    """Return the result fields in the last record of a run.
+    """Return the fields of the result that are in the last record of a run.
 
-    ``cpu`` and ``wall`` are used for the seconds if the record lacks them.
+    ``cpu`` and ``wall`` are the seconds if the record lacks them.
     """
     return {
         **{name: last.get(name) for name in ("objective", "violation", "dual_gap", "nnz", "nnz_rows")},
@@ -50,23 +51,23 @@ def check_end(
     Parameters
     ----------
     ending : Ending
-        The ending in the solver's words, or a limit's.
+        The ending that the solver returned, or that of a limit.
     w : array of shape (d,)
         The last weights.
     last : mapping
         The last record.
     result : dict
-        The run's result, which receives the numbers measured.
+        The run's result, to which the measurements are added.
     observer, rules
-        The run's.
+        Observer and rules of the run.
     settled : bool
-        Whether the rules have ended the run, and have measured this already.
+        Whether the rules have ended the run, and so have already measured this point.
 
     Returns
     -------
     Ending
         ``disputed`` if a claim of the solver is false; ``stalled`` if the solver claimed to have converged,
-        and f is known to be lower elsewhere.
+        and f is known to be lower elsewhere; otherwise the given one.
     """
     false: list[str] = []
     try:
@@ -92,8 +93,10 @@ def check_end(
 def measure_last(
     point: Point, last: Mapping[str, Any], result: dict[str, Any], known: KnownMinimum, drift: Drift
 ) -> list[str]:
-    """Write violation, objective, proved gap and metrics at the last point of a run into its ``result``;
-    return which claims of the solver in its ``last`` record are false."""
+    """Add violation, objective, proved gap and metrics at the last point of a run to its ``result``.
+
+    Return the claims of the solver in its ``last`` record that are false.
+    """
     problem = point.problem
     result["violation"] = point.violation()
     result["train_metric"] = problem.train_metric(point)

@@ -1,4 +1,4 @@
-"""The gate of a run, which may pause or interrupt it, and the pulse that asks it."""
+"""The gate of a run, which may pause or interrupt it, and the pulse that calls the gate."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ RunType = TypeVar("RunType", contravariant=True)
 
 
 class Interrupted(Exception):
-    """Raised by the pulse inside a long computation when the run is to end now."""
+    """Raised by the pulse inside a long computation if the run is to end now."""
 
 
 class Gate(Protocol[RunType]):
-    """Pauses or interrupts a run: both methods may block, or raise :class:`Interrupted`. Neither touches the
-    run's clock."""
+    """An object that pauses or interrupts a run.
+
+    Both methods may block, or raise :class:`Interrupted`. This does not affect the run's clock.
+    """
 
     def pulse(self) -> None:
-        """Wait or raise; called every 50 ms or so from inside long computations."""
+        """Wait or raise; called about every 50 ms from inside long computations."""
 
     def step(self, run: RunType, iterate: Iterate) -> None:
-        """Wait or raise; called after each recorded iterate, whose record includes the fields that the run
-        fills in."""
+        """Wait or raise; called after each recorded iterate, once its record is complete."""
 
 
 class RunPulse:
-    """Callback of a run's problem inside long computations: waits at the ``gate``, and ends them once the run
-    is ``interrupted``. It holds no reference to the run, whose data are freed with their last user."""
+    """The pulse of a run's problem, called inside long computations.
+
+    It waits at the ``gate``, and raises :class:`Interrupted` once the run is ``interrupted``. It has no
+    reference to the run, so that the run's data are freed with their last user.
+    """
 
     def __init__(self, gate: Gate | None) -> None:
         self._gate = gate

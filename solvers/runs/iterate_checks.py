@@ -1,4 +1,4 @@
-"""Checks of the iterates of solvers: a plug-in may yield anything."""
+"""Validation of the iterates of solvers: a plug-in may yield anything."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..traces.records import printable
 
 
 class BadIterate(ValueError):
-    """The error that a solver has yielded an invalid iterate; the message is a sentence."""
+    """Raised if a solver has yielded an invalid iterate."""
 
 
 def check(iterate: Any, solver: str, size: int, before: int) -> None:
-    """Raise BadIterate unless a solver has yielded an iterate of ``size`` weights, numbered above ``before``.
+    """Raise BadIterate unless ``iterate`` is valid, has ``size`` weights, and a number above ``before``.
 
-    Control characters are removed from its texts.
+    Control characters are removed from its strings.
     """
     if not isinstance(iterate, Iterate):
         kind = type(iterate).__name__

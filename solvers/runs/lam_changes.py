@@ -1,4 +1,4 @@
-"""Changes of λ that a run has been asked for and has not made yet."""
+"""Changes of λ that have been requested from a run and not been made yet."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LimitsAt = Callable[[Problem], Stopping]
 
 
 def checked_lam(problem: Problem, solver: Solver, trace: Trace, lam: float, kept: Stopping | None) -> float:
-    """Return the new λ of a run as a number, or raise ValueError if λ cannot be changed.
+    """Return the new λ of a run as a float; raise ValueError if λ cannot be changed.
 
-    ``kept`` are the limits that the run keeps at the new λ; None if it is given others there.
+    ``kept`` are the limits that the run keeps at the new λ; None if it gets new ones there.
     """
     if not problem.penalty.takes_lam:
         raise ValueError(f"the penalty {problem.penalty.id} has no λ to change")
@@ -33,7 +33,7 @@ def checked_lam(problem: Problem, solver: Solver, trace: Trace, lam: float, kept
 
 
 class LamChanges:
-    """The queue of requested values of λ, each with the limits there; any thread may add to it."""
+    """The queue of requested values of λ, each with the limits at that λ; any thread may add to it."""
 
     def __init__(self) -> None:
         self._queue: deque[tuple[float, LimitsAt]] = deque()
@@ -46,7 +46,7 @@ class LamChanges:
         self._queue.append((lam, limits))
 
     def take_newest(self) -> tuple[float, LimitsAt]:
-        """Empty the queue, which is not empty, and return its newest λ."""
+        """Empty the queue, which must not be empty, and return its newest λ and limits."""
         newest = self._queue.popleft()
         while self._queue:
             newest = self._queue.popleft()

@@ -18,9 +18,9 @@ from ..traces.trace import Trace, plain
 from .run import Gate, Run
 from .stopping import Stopping, relative_gap, undercuts
 
-#: Number of λ by default.
+#: Default number of values of λ.
 N_LAMS = 10
-#: Number of λ that the command line takes, as many as a sweep has runs.
+#: Maximal number of values of λ on the command line, the same as of runs in a sweep.
 MOST_LAMS = 10_000
 #: Factor of λ_max that makes up for rounding: all weights are zero there.
 ROUNDED_UP = 1.0 + 1e-12
@@ -31,18 +31,18 @@ TEST_MEASURES = ("test_ranking_loss", "test_micro_f1", "test_mse", "test_mae", "
 def log_spaced(
     problem: Problem, n: int = N_LAMS, first: float = 1.0, last: float = 0.01, *, relative: bool = True
 ) -> list[float]:
-    """Return values of λ, log-spaced.
+    """Return log-spaced values of λ.
 
     Parameters
     ----------
     problem : Problem
-        The problem whose λ_max counts.
+        The problem whose λ_max is used.
     n : int
         Number of values.
     first, last : float
         The first and the last value.
     relative : bool
-        Whether these are multiples of λ_max, or λ themselves.
+        Whether ``first`` and ``last`` are multiples of λ_max; otherwise they are values of λ.
 
     Returns
     -------
@@ -51,7 +51,8 @@ def log_spaced(
     Raises
     ------
     ValueError
-        If the penalty has no λ, or no λ_max to be relative to, or a bound is not above 0.
+        If the penalty has no λ, or no λ_max although ``relative``, or if ``n``, ``first`` or ``last`` is not
+        above 0.
     """
     check_takes_lam(problem)
     lam_max = problem.lam_max if relative else None
@@ -73,19 +74,19 @@ def path_runs(
     probes: Sequence[Probe] = (),
     gate: Gate[Run] | None = None,
 ) -> Iterator[Run]:
-    """Yield a run for each λ, which the caller executes before it asks for the next run.
+    """Yield a run for each λ, which the caller must execute before requesting the next one.
 
-    Runs share data and products, and what the solver keeps from λ to λ. Each starts from the final weights of
-    the previous run, unless that failed.
+    Runs share data and products, and the solver's own data for the path. Each starts from the final weights
+    of the previous run, unless that failed.
 
     Parameters
     ----------
     problem, solver
-        What is solved, and by what.
+        The problem and the solver.
     lams : sequence of float
-        The values of λ, in their order.
+        The values of λ, in order.
     stopping : callable
-        Given the problem at one λ, returns the limits there.
+        Function that returns the limits for the problem at one λ.
     label, probes, gate
         As for :class:`solvers.Run`.
 
@@ -124,19 +125,19 @@ def solve_path(
     Parameters
     ----------
     problem, solver
-        What is solved, and by what.
+        The problem and the solver.
     lams : sequence of float, optional
-        The values of λ, in their order; by default those of :func:`log_spaced`.
+        The values of λ, in order; by default those of :func:`log_spaced`.
     tol, max_iter, max_seconds
-        Limits at each λ, those of :func:`solvers.solve`.
+        Limits at each λ, as for :func:`solvers.solve`.
     label, probes, gate
         As for :class:`solvers.Run`. If the gate stops a run, the path ends after that run.
 
     Yields
     ------
     Trace
-        The finished run at each λ: ``trace.w`` are the weights, and ``trace.result`` has the fields of
-        :func:`measured` as well.
+        The trace of the finished run at each λ. ``trace.w`` are the weights, and ``trace.result`` also has
+        the fields of :func:`measured`.
 
     Raises
     ------
@@ -164,19 +165,19 @@ def solve_path(
 
 
 def measured(run: Run) -> dict[str, Any]:
-    """Compute the fields that a run on a path adds to its result, as plain values (None: not known).
+    """Return the fields that a run on a path adds to its result, as plain Python values (None: unknown).
 
     The fields are ``loss``, ``penalty``, ``lam``, ``lam_max``, and ``gap``: (f - f*)/|f*| unless f is below
     f*. If f* is not known, ``gap`` is an upper bound proved by duality. For test instances with sets of
     labels there are also ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`). For
     numeric targets there are ``test_mse`` and ``test_mae``, the mean squared and absolute error. For
-    Poisson's loss there is ``test_deviance``, the mean deviance: twice the mean loss.
-    ``members_start``, ``members_half`` and ``members_end`` are sizes of the working set: at the start, after
-    half of the CPU time, and at the end.
+    Poisson's loss there is ``test_deviance``, the mean deviance: twice the mean loss. ``members_start``,
+    ``members_half`` and ``members_end`` are the sizes of the working set at the start, after half of the CPU
+    time, and at the end.
 
-    Degrees of freedom are no field. For the Lasso they are estimated without bias by ``nnz``, which counts an
-    intercept (Zou, Hastie and Tibshirani 2007). For the elastic net they would need the trace of the hat
-    matrix on the support, which is not computed.
+    There is no field for degrees of freedom. For the Lasso ``nnz``, which counts an intercept, is an unbiased
+    estimate of them (Zou, Hastie and Tibshirani 2007). For the elastic net they would need the trace of the
+    hat matrix on the support, which is not computed.
     """
     problem, trace = run.problem, run.trace
     about = problem.describe()
@@ -190,7 +191,7 @@ def measured(run: Run) -> dict[str, Any]:
 
 
 def held_out_measures(run: Run) -> dict[str, float]:
-    """Return those of :data:`TEST_MEASURES` that the test part has, at the end of a run."""
+    """Return the values of :data:`TEST_MEASURES` that apply to the test part, at the end of a run."""
     problem, trace, found = run.problem, run.trace, dict[str, float]()
     if problem.has_test and trace.w is not None and trace.status not in ("stopped", "failed"):
         loss, scores = problem.test_scores(trace.w)
@@ -228,6 +229,6 @@ def _gap(run: Run) -> float | None:
 
 
 def check_takes_lam(problem: Problem) -> None:
-    """Raise ValueError if the problem has no λ."""
+    """Raise ValueError if the problem's penalty has no λ."""
     if not problem.penalty.takes_lam:
         raise ValueError(f"penalty {problem.penalty.id} has no λ: choose another penalty for a path")

@@ -1,4 +1,4 @@
-"""A user's loop as a run: it reports its iterates, and they become a trace like any other."""
+"""A user's own loop as a run: it reports its iterates, which become a trace like any other."""
 
 from __future__ import annotations
 
@@ -20,47 +20,49 @@ from ..traces.trace import Trace, plain
 from .cpu_budget import CpuBudget
 from .endings import failure, with_messages
 
-#: What stands in the place of the solver's id.
+#: Replaces the id of a solver.
 OWN_LOOP = "own-loop"
 ENDED = "the loop has ended"
 #: Share of the loop's time that may go into computing objectives and violations at its weights, and into
 #: copies of these; and seconds that may go into copies anyhow.
 BUDGET_SHARE, COPY_SECONDS = 0.005, 0.02
-#: Relative difference of objectives beyond which the loop and the problem do not mean the same.
+#: Relative difference of objectives beyond which those of the loop and the problem disagree.
 OBJECTIVE_TOL = 1e-6
 
 
 def relative_difference(told: float | None, objective: float) -> float:
-    """Return the relative difference of a loop's objective from the problem's; return 0 if it has none."""
+    """Return the relative difference between a loop's objective and the problem's; 0 if the loop reports
+    none."""
     return 0.0 if told is None else abs(told - objective) / (abs(objective) or 1.0)
 
 
 def disagreement(apart: float) -> str:
-    """Return the message that a loop's objective differs from the problem's, or "" if it does not."""
+    """Return the message that a loop's objective differs from the problem's; "" if it does not."""
     if apart <= OBJECTIVE_TOL:
         return ""
     return f"its own objective differs from the problem's by {apart:.1e}, relatively"
 
 
 class OwnLoop:
-    """A user's loop as a run: ``with OwnLoop(...) as run``, and ``run.iterate(w=...)`` in each round.
+    """A user's own loop as a run: ``with OwnLoop(...) as run``, and ``run.iterate(w=...)`` in each iteration.
 
     With a problem, the objective, the violation and the non-zeros are the problem's at the weights. So the
-    loop compares with solvers on the same problem. They are computed in between, off the clock, for as many
-    iterates as fit into 0.5 % of the loop's time. The first and the last iterate are always among these, and
-    each has a row. If copies of the weights would take more than another 0.5 %, an iterate shortly before the
-    last replaces it. Without a problem there is a row for each iterate, with the objective that it reports.
+    loop is comparable with solvers on the same problem. These values are computed off the clock, for as many
+    iterates as fit into 0.5 % of the loop's time. Only these iterates have a row, the first and the last
+    among them. If copying the weights would take more than another 0.5 %, an iterate shortly before the last
+    one is used instead of it. Without a problem there is a row for each iterate, with the objective that it
+    reports.
 
     Parameters
     ----------
     label : str
         Name of the run.
     problem : Problem, optional
-        What the loop solves.
+        The problem that the loop solves.
     watch : callable, optional
-        Called with the trace whenever there is a new row, and at the end, off the clock.
+        Called with the trace, off the clock, for every new row and at the end.
     free_seconds : float
-        CPU seconds that objectives may take besides.
+        Additional CPU seconds for computing objectives.
 
     Attributes
     ----------
@@ -107,24 +109,24 @@ class OwnLoop:
         return self
 
     def iterate(self, w: Any = None, objective: float | None = None, **fields: Any) -> bool:
-        """Report an iterate; return True, as nobody stops the loop from outside.
+        """Report an iterate; return True: nothing stops the loop from outside.
 
         Parameters
         ----------
         w : array, optional
-            The weights, flat as in ``problem.unpack``: anything with ``__array__``. They are copied, if they
-            are used.
+            The flat weights, see ``problem.unpack``: anything with ``__array__``. They are copied if they are
+            used.
         objective : float, optional
             f as the loop computed it. With a problem it is only compared with the problem's f. If they differ
-            by more than 1e-6, relatively, the trace's message says so at the end.
+            by more than 1e-6, relatively, the trace's message reports it at the end.
         fields
-            Further fields of the record, such as ``step``, and numbers, true or false by other names, as
-            ``trust_radius=r, accepted=False``: they become fields of this run's record.
+            Further fields of the record, such as ``step``. Numbers and booleans with other names, such as
+            ``trust_radius=r, accepted=False``, become additional fields of this run.
 
         Raises
         ------
         ValueError
-            If nothing is given, for weights of the wrong number, and for fields that are no numbers.
+            If there are no arguments, if the number of weights is wrong, or if a field is not a number.
         """
         cpu, wall = time.thread_time(), time.perf_counter()
         if not fields.keys() <= FIELDS.keys():
@@ -154,13 +156,13 @@ class OwnLoop:
 
     @property
     def measuring_seconds(self) -> float:
-        """Return the CPU seconds that went into objectives and violations."""
+        """Return the CPU seconds spent on computing objectives and violations."""
         return self._budget.spent
 
     def callback(self, intermediate_result: Any) -> None:
-        """Report an iterate of SciPy's: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
+        """Report an iterate of SciPy: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
 
-        SciPy does not report its start: ``run.iterate(w=w0)`` before does.
+        SciPy does not report its start: call ``run.iterate(w=w0)`` before.
         """
         # TNC passes the weights alone
         w = getattr(intermediate_result, "x", intermediate_result)
@@ -173,7 +175,7 @@ class OwnLoop:
         return w
 
     def _look(self) -> None:
-        """Append the row of the last iterate, with the values that the problem adds."""
+        """Append the row of the last iterate, with the values computed by the problem."""
         if self._last is not None:
             (w, row), self._last = self._last, None
             self._append(self._measured(w, row), w)

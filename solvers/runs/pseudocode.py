@@ -1,17 +1,17 @@
-"""Algorithms as text next to a run: the step that an iterate has taken, with its numbers in place.
+"""Pseudocode of solvers, with the numbers of an iterate filled in.
 
-The text of a solver is the file ``<id>.txt``, next to its module or in a folder ``pseudocode`` there, for a
-plug-in as well:
+The pseudocode of a solver, also of a plug-in, is the file ``<id>.txt`` next to its module or in a folder
+``pseudocode`` there:
 
     Zhong et al. 2014, Algorithm 2                    the source, in the first line
-    repeat:                                           a step a line, indented as wanted
+    repeat:                                           one step per line, indented as needed
       t ← 1, β, β², … until f(w + td) ≤ f(w) + σtΔ
-          ? step > 0                                  when the iterate tells about it
-          » t = {step}, trials: {ls_trials}           what it then says: fields in braces
+          ? step > 0                                  a condition on the iterate
+          » t = {step}, trials: {ls_trials}           the report then: fields in braces
       order: $order                                   a hyper-parameter of the run
-          @ rule = zhong | none, order != cyclic      for which hyper-parameters the step is one
+          @ rule = zhong | none, order != cyclic      hyper-parameters for which the line applies
 
-Conditions of iterates are those of :mod:`.breakpoints`. Of several conditions on hyper-parameters all hold.
+Conditions on iterates are those of :mod:`.breakpoints`. Several conditions on hyper-parameters must all hold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..methods.iterate import FIELDS
 from ..methods.solver import Solver
 from .breakpoints import Condition, Values
 
-#: A field in what a step says, and a hyper-parameter in its text.
+#: A field in the report of a step, and a hyper-parameter in its text.
 PLACE, OPTION = re.compile(r"\{(\w+)\}"), re.compile(r"\$(\w+)")
 #: A condition on a hyper-parameter.
 PARAM_CONDITION = re.compile(r"(\w+) (=|!=) (\S+(?: \| \S+)*)")
@@ -37,7 +37,7 @@ PARAM_CONDITION = re.compile(r"(\w+) (=|!=) (\S+(?: \| \S+)*)")
 
 @dataclass(frozen=True)
 class Choice:
-    """A condition on a hyper-parameter: that it has one of these values, or none of them."""
+    """A condition that a hyper-parameter has one of these values or, if ``negated``, none of them."""
 
     name: str
     values: tuple[str, ...]
@@ -45,18 +45,19 @@ class Choice:
 
     @classmethod
     def parse(cls, text: str) -> Choice:
-        """Read ``name = value | value`` or ``name != value``; raise ValueError for any other text."""
+        """Return the condition ``name = value | value`` or ``name != value``; raise ValueError for any other
+        string."""
         if (found := PARAM_CONDITION.fullmatch(text)) is None:
             raise ValueError(f"{text!r} is no condition on a hyper-parameter: write name = value | value")
         return cls(found[1], tuple(found[3].split(" | ")), found[2] == "!=")
 
     def holds(self, params: Mapping[str, Any]) -> bool:
-        """Return whether it holds for these hyper-parameters."""
+        """Return whether the condition holds for these hyper-parameters."""
         return (as_text(params[self.name]) in self.values) != self.negated
 
 
 def as_text(value: Any) -> str:
-    """Return the value of a hyper-parameter as the command line writes it."""
+    """Return the value of a hyper-parameter as it is written on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -64,10 +65,11 @@ def as_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A line of an algorithm: its ``text``, in which names of hyper-parameters follow a $.
+    """A line of an algorithm: its ``text``, in which a $ precedes names of hyper-parameters.
 
-    ``when`` is the condition on which an iterate reports about the line (None: never). The report is the text
-    ``says``, with names of fields in braces. ``only`` restricts the line to some values of hyper-parameters.
+    ``when`` is the condition on which an iterate reports about the line (None: never). ``says`` is the
+    template of the report, with names of fields in braces. ``only`` restricts the line to some values of
+    hyper-parameters.
     """
 
     text: str
@@ -77,7 +79,7 @@ class Step:
 
     @property
     def options(self) -> set[str]:
-        """Return the hyper-parameters that it depends on."""
+        """Return the hyper-parameters on which the step depends."""
         return {choice.name for choice in self.only} | set(OPTION.findall(self.text))
 
     def with_params(self, params: Mapping[str, Any]) -> Step:
@@ -86,20 +88,20 @@ class Step:
 
     @property
     def fields(self) -> list[str]:
-        """List the fields of the record in its report."""
+        """Return the fields of the record in its report."""
         return PLACE.findall(self.says)
 
     def matches(self, values: Values, before: Values) -> bool:
-        """Return whether the iterate with these values, by field, reports about the line.
+        """Return whether an iterate reports about the line.
 
-        ``before`` are the values of the previous iterate.
+        ``values`` are those of the iterate, by field, and ``before`` those of the previous one.
         """
         return self.when is not None and self.when.holds(values, before)
 
     def filled(self, values: Values, write: Callable[[Any], str] = str) -> str:
-        """Return the report on an iterate with these values, each written by ``write``.
+        """Return the report on an iterate with these values, each formatted with ``write``.
 
-        Return "" if one of them is not known.
+        Return "" if one of the values is unknown.
         """
         if any(values[name] is None for name in self.fields):
             return ""
@@ -108,14 +110,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Pseudocode:
-    """An algorithm: its source, and its steps in their order."""
+    """An algorithm: its source, and its steps in order."""
 
     source: str
     steps: tuple[Step, ...]
 
     @classmethod
     def parse(cls, text: str) -> Pseudocode:
-        """Read an algorithm; raise ValueError if a line is wrong."""
+        """Return the algorithm in a string; raise ValueError if a line is invalid."""
         source, *lines = (line.rstrip() for line in text.splitlines() if line.strip())
         steps: list[Step] = []
         for line in lines:
@@ -145,22 +147,23 @@ class Pseudocode:
 
 @cache
 def pseudocode(solver: type[Solver]) -> Pseudocode | None:
-    """Return the algorithm of a solver as text.
+    """Return the pseudocode of a solver.
 
     Parameters
     ----------
     solver : type
-        A solver's class.
+        The class of the solver.
 
     Returns
     -------
     Pseudocode or None
-        None if there is no file ``<id>.txt`` for it. The namespace of a plug-in is no part of that name.
+        None if there is no file ``<id>.txt`` for the solver. The namespace of a plug-in is not part of that
+        name.
 
     Raises
     ------
     ValueError
-        If a line of the file is wrong.
+        If a line of the file is invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The recording of iterates, from the object that a solver yields to the row of a trace."""
+"""Recording of iterates, from the object that a solver yields to the row of a trace."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .cpu_budget import CpuBudget
 from .observer import Observer
 from .solver_clock import SolverClock
 
-#: Weights up to this length are copied at every iterate: what a stopped run leaves is a whole iterate.
+#: Weights up to this length are copied at every iterate, so that a stopped run has a complete iterate.
 COPIED_WEIGHTS = 2_000_000
-#: Share of a run's CPU time that may go into test metrics.
+#: Fraction of a run's CPU time for test metrics.
 METRIC_SHARE = 0.02
-#: Test metrics kept of a run, at most.
+#: Maximal number of test metrics of a run.
 MOST_METRICS = 2_000
 
 
 class Recorder:
-    """A recorder of iterates in a trace, which adds the values that their solver does not know.
+    """A recorder of iterates in a trace, which adds values that the solver does not compute.
 
-    These are seconds and passes and, from time to time and off the clock, the violation or gap and the test
+    These are seconds, passes and, from time to time and off the clock, the violation or gap and the test
     metric.
 
     Attributes
     ----------
     trace : Trace
-        The trace.
+        The trace to which rows are added.
     """
 
     def __init__(self, trace: Trace, clock: SolverClock, observer: Observer) -> None:
@@ -42,7 +42,7 @@ class Recorder:
         self._support: tuple[np.ndarray, np.ndarray] | None = None
 
     def complete(self, iterate: Iterate, solver: Solver, known: KnownMinimum) -> None:
-        """Fill in the fields of an iterate that its solver leaves out; ``known`` corrects its proved gap."""
+        """Set the fields of an iterate that its solver leaves out; ``known`` checks its proved gap."""
         observer, clock = self._observer, self._clock
         observer.forget()
         iterate.cpu_seconds, iterate.wall_seconds = clock.cpu, clock.wall
@@ -60,7 +60,8 @@ class Recorder:
         iterate.dual_gap = believed(iterate.objective, iterate.dual_gap)
 
     def _evaluate(self, iterate: Iterate, w: np.ndarray) -> None:
-        """Compute the objective of an iterate that has weights and no point, as those of other programs."""
+        """Compute the objective of an iterate that has weights but no point, such as those of external
+        programs."""
         point = self._observer.newest(w)
         iterate.live = {**iterate.live, "point": point}
         iterate.objective, iterate.loss, iterate.penalty = point.objective, point.loss, point.penalty
@@ -70,7 +71,7 @@ class Recorder:
             iterate.dual_gap = max(point.objective - bound + point.rounding(), 0.0)
 
     def append(self, iterate: Iterate) -> None:
-        """Append a complete iterate to the trace, let the probes observe it, and measure the test metric."""
+        """Append a complete iterate to the trace, call the probes, and compute the test metric."""
         if iterate.w is not None:
             if iterate.w.size <= COPIED_WEIGHTS:
                 support = np.flatnonzero(iterate.w != 0.0)
@@ -93,7 +94,7 @@ class Recorder:
             self.trace.test_metric.append(measured)
 
     def weights(self) -> np.ndarray | None:
-        """Return the weights of the last whole iterate; return None if no iterate had weights."""
+        """Return the weights of the last complete iterate; return None if no iterate had weights."""
         if self._support is None:
             return self.trace.w
         weights = np.zeros(self._observer.problem.size)

@@ -44,23 +44,23 @@ class Run:
     """One solver on one problem, advanced in the calling thread.
 
     ``execute`` advances it to the end, ``steps`` iterate by iterate; other threads may read ``trace``
-    meanwhile. A solver's failure never leaves a run as an exception: it is the trace's status, message and
-    ``exception``.
+    meanwhile. A run never raises a solver's exception: it sets the status, the message and the ``exception``
+    of the trace.
 
     The clock counts CPU seconds of the calling thread inside the solver, and those of the problem's helper
     threads. It does not count compiling, recording, probing, metrics and waiting at the gate. Arrays derived
-    once from the data (rows of X) count as set-up. An iterate that comes from a separate run carries the
-    seconds of that run. If the solver does not know its violation or dual gap, these are measured from time
-    to time, off the clock.
+    once from the data (rows of X) count as set-up. An iterate that comes from a separate run has the seconds
+    of that run. If the solver does not compute its violation or dual gap, these are computed from time to
+    time, off the clock.
 
     Parameters
     ----------
     problem, solver
-        What is solved, and by what.
+        The problem and the solver.
     label : str, optional
         Name of the run; by default the solver's id.
     stopping : Stopping, optional
-        Limits; by default none.
+        Limits; by default there are none.
     probes : sequence of Probe
         Further observations, recorded with the fields of the record.
     gate : Gate, optional
@@ -71,7 +71,7 @@ class Run:
         Makes the run a branch: the old run is replayed up to its origin, off the clock. Iterations, passes,
         clocks and limits continue from there. ``replayed`` is the iteration that the replay has reached.
     ready : callable
-        Called, off the clock, once everything is compiled and set up. It may block, or raise Interrupted.
+        Called, off the clock, once everything is compiled and set up; may block, or raise Interrupted.
     compiled : bool
         Whether a run of this solver on these data, at another λ, has compiled all kernels already.
 
@@ -80,19 +80,19 @@ class Run:
     trace : Trace
         The record of the run, which grows while it is advanced.
     here : Problem
-        The problem at the present λ, without the state of the run: see :meth:`set_lam`.
+        The problem at the current λ, without the state of the run: see :meth:`set_lam`.
     problem, solver, label
-        What is solved, with the run's pulse, by what, and under which name.
+        The problem, with the run's pulse, the solver, and the name of the run.
     stopping : Stopping
         The limits.
     abandoned : bool
-        Whether :meth:`abandon` has ended it.
+        Whether :meth:`abandon` has ended the run.
 
     Raises
     ------
     ValueError
-        If the solver refuses the problem, both ``w0`` and ``origin`` are given, or the problem does not have
-        the origin's λ.
+        If the solver does not accept the problem, if both ``w0`` and ``origin`` are given, or if the problem
+        does not have the origin's λ.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class Run:
 
     @property
     def stopping(self) -> Stopping:
-        """Return the limits at the present λ."""
+        """Return the limits at the current λ."""
         return self._rules.stopping
 
     @stopping.setter
@@ -178,31 +178,33 @@ class Run:
 
     @property
     def compile_seconds(self) -> float:
-        """Return the wall seconds of compiling so far."""
+        """Return the wall seconds spent compiling so far."""
         return self._clock.compile_seconds
 
     def interrupt(self) -> None:
-        """End the run at the next pulse, some 50 ms; callable from any thread. The trace keeps the last whole
-        iterate."""
+        """End the run at the next pulse, after about 50 ms; callable from any thread.
+
+        The trace keeps the last complete iterate.
+        """
         self._pulse.interrupted = True
 
     @property
     def stack(self) -> list[CodePlace]:
-        """Return the lines that the thread of the run executes now, outermost first."""
+        """Return the lines that the thread of the run currently executes, outermost first."""
         return [] if self._thread_id is None else stack(self._thread_id)
 
     def abandon(self, status: str, what: str) -> None:
-        """End the run from another thread, because it does not answer; its whole iterates stay.
+        """End the run from another thread, because it does not respond; its complete iterates stay.
 
-        A thread cannot be killed. An exception is raised in this one, which ends loops in Python. A compiled
-        loop computes on until it returns, and what it finds is dropped.
+        A thread cannot be killed. Instead an exception is raised in it, which ends loops in Python. A
+        compiled loop continues until it returns, and its result is discarded.
 
         Parameters
         ----------
         status : str
-            How the trace ends.
+            The final status of the trace.
         what : str
-            What the run does not answer, for the message.
+            The request to which the run does not respond, for the message.
         """
         places = self.stack
         self.interrupt()
@@ -218,20 +220,21 @@ class Run:
     def set_lam(self, lam: float, stopping: LimitsAt | None = None) -> None:
         """Change λ from the next iterate on; callable from any thread.
 
-        The solver restarts from the weights there, as in a branch; iterations, epochs, passes and clocks
-        continue.
+        The solver restarts from the weights of that iterate, as in a branch; iterations, epochs, passes and
+        clocks continue.
 
         Parameters
         ----------
         lam : float
             The new λ, above 0.
         stopping : callable, optional
-            Given the problem at the new λ, returns its limits; by default the same, with f* not known.
+            Function that returns the limits for the problem at the new λ. By default they stay the same, with
+            f* unknown.
 
         Raises
         ------
         ValueError
-            If λ cannot be changed: one sentence.
+            If λ cannot be changed.
         """
         kept = self.stopping if stopping is None else None
         lam = checked_lam(self.problem, self.solver, self.trace, lam, kept)
@@ -288,9 +291,9 @@ class Run:
             self._finish(ending)
 
     def _with_hint(self, limit: Ending) -> Ending:
-        """Add to the ending of a run that did not converge the solver's hint on the problem.
+        """Return the ending of a run that did not converge with the solver's hint on the problem appended.
 
-        Also add the reason, if no tolerance could have ended the run.
+        If no tolerance could have ended the run, the reason is appended too.
         """
         if limit.status not in ("max-iter", "max-seconds"):
             return limit
@@ -300,7 +303,7 @@ class Run:
         return with_messages(limit, self.solver.hint(self.problem), untold, above)
 
     def begins_at(self, iterate: Iterate) -> bool:
-        """Return whether a branch begins at this iterate, at which the old run was before."""
+        """Return whether this iterate is the one from which the branch continues."""
         return self.origin is not None and iterate.iteration == self.origin.iteration
 
     def _iterates(self) -> Generator[Iterate, None, object]:
@@ -329,7 +332,7 @@ class Run:
                 yield iterate
 
     def _change_lam(self, iterate: Iterate, old: Iterates) -> Iterates:
-        """Move the run to the newest λ asked for, and return the iterates that follow ``iterate`` there.
+        """Change to the newest requested λ, and return the iterates that follow ``iterate`` there.
 
         Return ``old`` if the λ is the same.
         """
@@ -371,7 +374,10 @@ class Run:
         return iterate
 
     def _follow_lines(self, iterates: Iterator[Iterate]) -> Iterate | None:
-        """Return the next iterate with the lines of a plug-in that led to it; None unless they are wanted."""
+        """Return the next iterate, with the executed lines of the plug-in's solver if they are wanted.
+
+        Return None if lines are not wanted.
+        """
         code = self.trace.code
         if code is None or not self.trace.follows_lines:
             return None
@@ -401,7 +407,7 @@ class Run:
             self._pulse()
 
     def _prepare(self) -> None:
-        """Tune the solver on the problem; its time is set-up, not solving."""
+        """Tune the solver on the problem; this counts as set-up time."""
         self.problem.violation_at_zero()  # accounted for by the problem, and never on the solver's clock
         self._rules.begin(self.problem)
         with self._clock.setting_up(self.problem):
@@ -425,7 +431,7 @@ class Run:
                 self._store(ending, result)
 
     def _result(self, ending: Ending) -> dict[str, Any]:
-        """Return the result without what :func:`.final_check.check_end` measures."""
+        """Return the result, except for the fields that :func:`.final_check.check_end` adds."""
         clock = self._clock
         made = self.problem.setup_seconds + self.problem.design.derived.setup_seconds
         return {

@@ -41,15 +41,15 @@ def solve(
     Parameters
     ----------
     problem : Problem
-        As :func:`solvers.make_problem` makes it.
+        The problem, from :func:`solvers.make_problem`.
     solver : Solver or str
-        As :func:`solvers.make_solver` makes it, or its id.
+        The solver, from :func:`solvers.make_solver`, or its id.
     label : str, optional
-        Name of the run. Default: the solver's id and the hyper-parameters that are not at their defaults, so
-        that runs of one solver differ, as in "lbfgs memory=5".
+        Name of the run. Default: the solver's id and the hyper-parameters that differ from their defaults, as
+        in "lbfgs memory=5".
     tol, gap, f_star, max_iter, max_seconds
-        Limits, whichever is met first: those of :class:`solvers.Stopping`. With none given, ``tol`` is 1e-6
-        and ``max_seconds`` 600.
+        Limits, see :class:`solvers.Stopping`; the run ends when the first is met. Without any, ``tol`` is
+        1e-6 and ``max_seconds`` is 600.
     probes : sequence of Probe
         Further observations, recorded with the fields of the record.
     w0 : array of shape (d,), optional
@@ -57,8 +57,8 @@ def solve(
     gate : Gate, optional
         May pause or interrupt the run at each step.
     on_error : {"raise", "keep"}
-        Whether a failure of the solver is raised, with the line of the solver in its traceback, or kept: the
-        status of the trace is then ``failed``, and ``trace.exception`` the error.
+        Whether an exception of the solver is raised. With "keep" the status of the trace is ``failed``, and
+        ``trace.exception`` is the exception.
     params
         Hyper-parameters by name, and ``preset``, if ``solver`` is an id.
 
@@ -70,9 +70,9 @@ def solve(
     Raises
     ------
     ValueError
-        For limits that make no sense, or a problem that the solver refuses.
+        If a limit is invalid, or if the solver does not accept the problem.
     SolverFailed
-        If the solver fails without an error of its own, as when its objective becomes nan.
+        If the solver fails without an exception, for example because its objective becomes nan.
 
     Examples
     --------
@@ -111,7 +111,8 @@ def solve(
 
 
 def _checked(solver: Any, params: Mapping[str, Any]) -> Solver:
-    """Return the solver; raise ValueError if it is none, or hyper-parameters come too late."""
+    """Return the solver; raise ValueError if it is not a solver, or if ``params`` come with a solver
+    object."""
     if not isinstance(solver, Solver):
         said = f"the class {solver.__name__}" if isinstance(solver, type) else f"{solver!r:.80}"
         raise ValueError(f"{said} is no solver: give an id of solvers.SOLVERS, or solvers.make_solver(id)")
@@ -124,7 +125,7 @@ def _checked(solver: Any, params: Mapping[str, Any]) -> Solver:
 
 
 def _chosen(solver: Solver) -> dict[str, Any]:
-    """Return the hyper-parameters that are not at their defaults, or the preset that these are."""
+    """Return the hyper-parameters that differ from their defaults, or the preset to which they belong."""
     chosen = chosen_parameters(solver)
     preset = next((name for name, preset in solver.presets.items() if preset == chosen), None)
     return chosen if preset is None else {"preset": preset}

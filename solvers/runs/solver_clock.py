@@ -1,7 +1,7 @@
 """The clock of a run: seconds of its solver, of compiling and of set-up.
 
-The clock counts the CPU seconds of the solver, first steps and Lipschitz constants included. BLAS stays on
-the calling thread. Not on the clock are arrays that are made once, and observations:
+The clock counts the CPU seconds of the solver, including first steps and Lipschitz constants. BLAS stays on
+the calling thread. Arrays that are computed once, and observations, are not on the clock:
 
 =========================  ======================================  =======================================
 solver                     made once                               observed
@@ -15,8 +15,9 @@ dual-cd                    X by rows                               objective, no
 subgd, subbfgs, sublbfgs   X by rows, once a few instances tie
 =========================  ======================================  =======================================
 
-The start is the intercept while all else is zero, with gradient and violation there. A large sparse X with
-one output has only the columns needed. Violations are measured in at most 3 % of the time.
+The start is the best intercept with all other weights zero, and gradient and violation there. Of a large
+sparse X with one output only the columns needed are computed. Violations are computed in at most 3 % of the
+time.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ from .gate import RunPulse
 
 
 class SolverClock:
-    """Seconds of a run, as the thread that advances the solver spends them.
+    """Seconds of a run, in the thread that advances the solver.
 
     Attributes
     ----------
     cpu, wall : float
-        Seconds inside the solver, those of the problem's helper threads included. Compiling, waiting at the
-        gate, and arrays derived from the data once (rows of X) are not in them.
+        Seconds inside the solver, including those of the problem's helper threads. They exclude compiling,
+        waiting at the gate, and arrays derived from the data once (rows of X).
     compile_seconds : float
-        Wall seconds of compiling.
+        Wall seconds spent compiling.
     setup_seconds : float
-        CPU seconds in which the solver tuned itself.
+        CPU seconds spent on tuning the solver.
     replay_seconds : float
         CPU seconds of the replay that led to the origin of a branch.
     """
@@ -60,8 +61,8 @@ class SolverClock:
         return self.cpu, self.wall
 
     def advance(self, iterates: Iterator[Iterate], problem: Problem) -> Iterate:
-        """Return the next iterate of a solver on ``problem``, computed on the clock; StopIteration at the
-        end."""
+        """Return the next iterate of a solver on ``problem``, computed on the clock; raise StopIteration at
+        the end."""
         wall, cpu, waited = time.perf_counter(), time.thread_time(), self._pulse.waited
         helpers, compiled = problem.team.cpu_seconds, compile_clock.spent()
         derived = problem.design.derived.spent
@@ -76,12 +77,13 @@ class SolverClock:
             self.wall += max(time.perf_counter() - wall - off_wall - (self._pulse.waited - waited), 0.0)
 
     def adopt(self, iterate: Iterate) -> None:
-        """Set the clock to the seconds of an iterate that carries its own: it comes from a separate run."""
+        """Set the clock to the seconds of an iterate that has its own, because it comes from a separate
+        run."""
         if not np.isnan(iterate.cpu_seconds):
             self.cpu, self.wall = iterate.cpu_seconds, iterate.wall_seconds
 
     def deduct(self, seconds: float) -> None:
-        """Take back CPU seconds that an observation took inside the solver."""
+        """Subtract CPU seconds that an observation took inside the solver."""
         self.cpu, self.wall = max(self.cpu - seconds, 0.0), max(self.wall - seconds, 0.0)
 
     def end_replay(self, seconds: tuple[float, float]) -> None:
@@ -97,8 +99,10 @@ class SolverClock:
 
     @contextlib.contextmanager
     def setting_up(self, problem: Problem) -> Iterator[None]:
-        """Book the CPU seconds of the block as set-up, less those of arrays that ``problem`` has derived: a
-        run's result adds these itself."""
+        """Book the CPU seconds of the block as set-up, without those of arrays that ``problem`` has derived.
+
+        The result of a run adds the latter itself.
+        """
         began = compile_clock.net()[1]
         yield
         self.setup_seconds = compile_clock.net()[1] - began - problem.design.derived.spent[1]

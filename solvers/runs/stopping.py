@@ -1,4 +1,4 @@
-"""Limits of a run: rules over the newest record, joined by "whichever comes first"."""
+"""Limits of a run: conditions on the newest record, of which the first that is met ends the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .breakpoints import Condition
 if TYPE_CHECKING:
     import numpy as np
 
-#: Where a run ends that is given no limit: the relative violation, and CPU seconds.
+#: Default limits of a run: relative violation, and CPU seconds.
 USUAL_TOL, USUAL_SECONDS = 1e-6, 600.0
 #: f* is solved for, and printed, to about this relative accuracy.
 F_STAR_ACCURACY = 1e-9
@@ -30,7 +30,7 @@ def relative_gap(objective: Any, f_star: float) -> Any:
     Parameters
     ----------
     objective, f_star : float
-        f, and its minimum f*.
+        The value f, and the minimum f*.
 
     Returns
     -------
@@ -40,13 +40,12 @@ def relative_gap(objective: Any, f_star: float) -> Any:
 
 
 def undercuts(objective: float, f_star: float) -> bool:
-    """Return whether an objective is so far below f* that f* cannot be the minimum: by more than 1e-9,
-    relatively.
+    """Return whether an objective is below f* by more than 1e-9, relatively, so that f* is not the minimum.
 
     Parameters
     ----------
     objective, f_star : float
-        f, and its assumed minimum f*.
+        The value f, and the assumed minimum f*.
 
     Returns
     -------
@@ -63,23 +62,23 @@ class Stopping:
     ----------
     tol : float, optional
         Violation of optimality relative to its value at w = 0. It does not end the run if f is known to be
-        lower elsewhere by more than √tol of f, at most 1 %. If the loss has no gradient, proved gap relative
-        to f (see :mod:`solverscope.solvers.problems.certificates`).
+        lower elsewhere by more than √tol of f, at most 1 %. For a loss without a gradient it is the proved
+        gap relative to f (see :mod:`solverscope.solvers.problems.certificates`).
     gap : float, optional
         Relative distance to ``f_star``; ignored once an iterate is below ``f_star``.
     f_star : float, optional
         The minimum of f.
     max_iter : int, optional
-        Iterations.
+        Number of iterations.
     max_seconds : float, optional
         CPU seconds of the solver.
     breaks : tuple of Condition
-        The first iterate at which one of them holds is the last.
+        The run ends at the first iterate at which one of these conditions holds.
 
     Raises
     ------
     ValueError
-        For a limit that is negative or not finite, or a ``gap`` without ``f_star``.
+        If a limit is negative or not finite, or if ``gap`` is given without ``f_star``.
 
     Examples
     --------
@@ -113,8 +112,11 @@ class Stopping:
     def ending(
         self, record: Mapping[str, Any], met: Callable[[Mapping[str, Any], float], str | None]
     ) -> Ending | None:
-        """Return why the run ends at this record, or None. Convergence is tested before the other limits:
-        ``met(record, tol)`` returns in a sentence why the iterate is optimal to ``tol``, or None."""
+        """Return why the run ends at this record, or None if it continues.
+
+        Convergence is tested before the other limits. ``met(record, tol)`` returns a sentence why the iterate
+        is optimal to ``tol``, or None.
+        """
         objective = record["objective"]
         if not math.isfinite(objective):
             return Ending("failed", f"the objective became {objective} at iteration {record['iteration']}")

@@ -15,8 +15,10 @@ ITERATES = 4
 
 
 def warm_up(solver: Solver, problem: Problem, pulse: Callable[[], None]) -> None:
-    """Compile, or load from disk, the kernels that a solver needs, on a tiny copy of the problem. ``pulse``
-    is called between its iterates."""
+    """Compile, or load from disk, the kernels that a solver needs, by a run on a tiny copy of the problem.
+
+    ``pulse`` is called between its iterates.
+    """
     # a solver that fails on the copy fails again, and is heard, in the run itself
     with contextlib.suppress(Exception, SystemExit), np.errstate(all="ignore"):
         iterates = solver.warm_up_solver().iterate(problem.tiny(), None)

@@ -1,4 +1,4 @@
-"""Exact minima of convex functions of a step, from their slopes and breakpoints."""
+"""Exact minimization of convex functions of a step, from their slopes and breakpoints."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ MIN_RTOL = 4.0 * np.finfo(float).eps
 class Landing(NamedTuple):
     """The minimum that an exact search finds.
 
-    It has the ``step``, the target ``segment`` between two breakpoints that contains or ends at it, and the
-    number of breakpoints ``visited``. The first segment begins at 0, the last one ends at inf.
+    ``step`` is the minimizer, ``segment`` the interval between two breakpoints that contains it or ends at
+    it, and ``visited`` the number of breakpoints visited. The first segment begins at 0, the last one ends at
+    inf.
     """
 
     step: float
@@ -28,12 +29,14 @@ class Landing(NamedTuple):
 
 
 def lowest(b: Breakpoints, *, rounding: float) -> Landing:
-    """Return the first minimum of a convex piecewise quadratic over t >= 0; its step is inf if the function
-    is unbounded below.
+    """Return the first minimum of a convex piecewise quadratic function over t >= 0.
+
+    The step is inf if the function is unbounded below.
 
     This is Algorithms 3 and 5 of Yu et al. 2010: walk along the breakpoints until the derivative from the
     right is not negative. The minimum is there, or at the zero of the derivative within the segment before.
-    Breakpoints are sorted once. A sum of jumps may miss zero by ``rounding``, relative to what was added.
+    Breakpoints must be sorted. A sum of jumps within ``rounding`` of zero, relative to its terms, counts as
+    zero.
     """
     if b.slope >= 0.0:
         return Landing(0.0, (0.0, 0.0), 0)
@@ -53,13 +56,14 @@ def lowest(b: Breakpoints, *, rounding: float) -> Landing:
 def zero_slope(
     slope: Callable[[float, int], float], b: Breakpoints, *, flat: float, doublings: int
 ) -> Landing:
-    """Return a minimum over t >= 0 of any convex function with one-sided derivatives ``slope(t, side)``. Of
-    ``b`` only the slope at 0, the breakpoints and the limit are read.
+    """Return a minimum over t >= 0 of any convex function with one-sided derivatives ``slope(t, side)``.
+
+    Only the slope at 0, the breakpoints and the limit of ``b`` are used.
 
     Bisection among the breakpoints finds the target segment, and Brent's method a zero of the slope in it.
     Beyond the last breakpoint the segment is found by doubling a step of 1. A slope of ``flat`` times that at
-    0 counts as zero. The step is inf if the function is unbounded below, or still decreases after so many
-    ``doublings``.
+    0 counts as zero. The step is inf if the function is unbounded below, or still decreases after this number
+    of ``doublings``.
     """
     if b.slope >= 0.0:
         return Landing(0.0, (0.0, 0.0), 0)
@@ -95,8 +99,10 @@ def zero_slope(
 def _with_finite_slopes(
     slope: Callable[[float, int], float], lo: float, at_lo: float, hi: float, at_hi: float
 ) -> tuple[float, float, float, float]:
-    """Return bounds of a zero of the slope, and the slopes there, after halving until that at ``hi`` is
-    finite: it overflows far out on an exponential, and Brent's method would only halve too."""
+    """Return bounds on a zero of the slope, and the slopes there, halved until the slope at ``hi`` is finite.
+
+    The slope overflows far out on an exponential, and Brent's method would only bisect too.
+    """
     while not math.isfinite(at_hi) and lo < (middle := 0.5 * (lo + hi)) < hi:
         here = slope(middle, 1)
         if here < 0.0:
@@ -109,8 +115,10 @@ def _with_finite_slopes(
 def _zero(
     slope: Callable[[float, int], float], lo: float, at_lo: float, hi: float, at_hi: float, flat: float
 ) -> float:
-    """Return a zero, up to ``flat``, of a continuous slope that is negative at ``lo`` and not at ``hi``, by
-    Brent's method."""
+    """Return a zero, up to ``flat``, of a continuous slope that is negative at ``lo`` but not at ``hi``.
+
+    Brent's method finds it.
+    """
     from scipy.optimize import brentq  # here, since it is slow to import
 
     # SciPy keeps the function in a cycle, and no arguments: these hold the problem

@@ -1,5 +1,7 @@
-"""Line searches on numbers φ(t), as values that solvers compose: ``Armijo``, ``Wolfe`` and ``Exact``, with
-all their defaults and tolerances."""
+"""Line searches on a function φ(t), as objects that solvers compose: ``Armijo``, ``Wolfe`` and ``Exact``.
+
+All their defaults and tolerances are here.
+"""
 
 from __future__ import annotations
 
@@ -20,31 +22,31 @@ TargetOfLine = TypeVar("TargetOfLine", covariant=True)
 
 
 class SearchedLine(Protocol[TargetOfLine]):
-    """A line on which a search is carried out, with a move to the step found: :class:`.Line` is one."""
+    """A line along which a search runs and then moves to the step found, such as :class:`.Line`."""
 
     def slope(self) -> float:
         """Return φ'(0) from the right."""
         ...
 
     def armijo(self, decrease: float, rule: Armijo) -> SearchResult[TargetOfLine]:
-        """Search by Armijo's rule for a share of ``decrease``."""
+        """Search by Armijo's rule for a fraction of the predicted ``decrease``, and move."""
         ...
 
     def wolfe(self, rule: Wolfe, *, first: float) -> SearchResult[TargetOfLine]:
-        """Search by the Wolfe conditions, from the step ``first``."""
+        """Search for a step that satisfies the Wolfe conditions, from the step ``first``, and move."""
         ...
 
     def exact(self, rule: Exact) -> SearchResult[TargetOfLine]:
-        """Search for the minimum."""
+        """Search for the minimum, and move."""
         ...
 
 
 @dataclass(frozen=True)
 class Armijo:
-    """Armijo's rule: backtrack from a first step by ``beta``, until the decrease of f is large enough.
+    """Armijo's rule: multiply the step by ``beta`` until f decreases by enough.
 
-    The decrease must be at least the share ``sigma`` of the promised decrease. The search gives up once the
-    promised decrease is within rounding of f, but not before ``least_trials`` trials. It makes at most
+    The decrease must be at least ``sigma`` times the predicted decrease. The search gives up once the
+    predicted decrease is within rounding of f, but not before ``least_trials`` trials. It makes at most
     ``max_trials`` trials. The default σ is that of quasi-Newton methods, as in Nocedal and Wright.
     """
 
@@ -68,7 +70,7 @@ class Armijo:
     )
 
     def __call__(self, line: SearchedLine[Target], first: float = 1.0) -> SearchResult[Target]:
-        """Search along a line from a step of 1, and move to the point found. ``first`` is ignored."""
+        """Search along a line from a step of 1, and move to the point found; ``first`` is ignored."""
         return line.armijo(line.slope(), self)
 
     def search(
@@ -81,7 +83,7 @@ class Armijo:
     ) -> SearchResult[Target]:
         """Backtrack from ``first`` until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0.
 
-        ``phi(t)`` returns the point at the step t, and φ(t).
+        ``phi(t)`` returns the point at the step t and the value φ(t).
         """
         f, sigma, log.promised = log.objective, self.sigma, decrease
 
@@ -102,12 +104,15 @@ MODEL_ARMIJO = Armijo(sigma=0.01)
 
 @dataclass(frozen=True)
 class Wolfe:
-    """The Wolfe conditions for subgradients, eqs. (23)-(24) of Yu et al. 2010: φ(t) <= φ(0) + c1 t φ'(0) and
-    φ'(t) >= c2 φ'(0), all slopes φ' from the right.
+    """A search for a step that satisfies the Wolfe conditions for subgradients, Yu et al. 2010, eqs.
+    (23)-(24).
 
-    A step that is too short, since (24) fails, is doubled until one is too long, since (23) fails. The next
-    step is halfway between the longest too short and the shortest too long one, or ``decay`` times the latter
-    if that is more; ``decay`` 0 never is. With a decay this is the inexact search of the paper's footnote 1.
+    They are φ(t) <= φ(0) + c1 t φ'(0) and φ'(t) >= c2 φ'(0), with derivatives φ' from the right.
+
+    A step is too short if (24) fails, and too long if (23) fails. Steps that are too short are doubled until
+    one is too long. The next step is the midpoint of the longest step that is too short and the shortest that
+    is too long. If ``decay`` times the latter is larger, it is used instead: this is the inexact search of
+    the paper's footnote 1.
     """
 
     max_trials: ClassVar[int] = 100
@@ -129,7 +134,7 @@ class Wolfe:
     decay: float = 0.0
 
     def __call__(self, line: SearchedLine[Target], first: float = 1.0) -> SearchResult[Target]:
-        """Search along a line from the step ``first``, and move."""
+        """Search along a line from the step ``first``, and move to the point found."""
         return line.wolfe(self, first=first)
 
     def search(
@@ -167,13 +172,12 @@ INEXACT = Wolfe(c1=1e-3, c2=0.8, decay=0.9)
 
 @dataclass(frozen=True)
 class Exact:
-    """The exact search, which goes to the first minimum of φ.
+    """The exact search, which finds the first minimum of φ.
 
-    If φ is unbounded below there is no minimum. With ``to_last_kink`` the search then goes to the last
-    breakpoint of the ray, if there is one.
-
-    ``smooth_flat`` and ``kinked_flat`` are shares of the slope at 0 that count as slope zero, for functions
-    without and with kinks. A slope that is negative after ``doublings`` of a step counts as unbounded below.
+    If φ is unbounded below there is no minimum. With ``to_last_kink`` the search then ends at the last
+    breakpoint of the ray, if there is one. ``smooth_flat`` and ``kinked_flat`` are tolerances for a zero
+    slope relative to the slope at 0, for functions without and with kinks. φ counts as unbounded below if its
+    slope is still negative after ``doublings`` of the step.
     """
 
     smooth_flat: ClassVar[float] = 1e-12
@@ -183,7 +187,7 @@ class Exact:
     to_last_kink: bool = False
 
     def __call__(self, line: SearchedLine[Target], first: float = 1.0) -> SearchResult[Target]:
-        """Search along a line, and move to the point found. ``first`` is ignored."""
+        """Search along a line, and move to the point found; ``first`` is ignored."""
         return line.exact(self)
 
     def by_breakpoints(self, b: Breakpoints) -> Landing:
@@ -205,7 +209,10 @@ LineSearch = Armijo | Wolfe | Exact
 def backtrack(
     attempt: Callable[[float], Trial[Target]], log: SearchLog, t: float = 1.0, *, beta: float, max_trials: int
 ) -> SearchResult[Target]:
-    """Try t, βt, β²t, ... until one is accepted. Every attempt is added to the ``log``."""
+    """Try t, βt, β²t, ... until one is accepted; return the step 0 and ``NOWHERE`` after ``max_trials``.
+
+    Every attempt is added to the ``log``.
+    """
     for _ in range(max_trials):
         trial = attempt(t)
         log.note(t, trial.value, trial.allowed)
@@ -216,5 +223,6 @@ def backtrack(
 
 
 def decreases(new: float, old: float, bound: float) -> bool:
-    """Return whether new <= old + bound up to rounding; bound is σ times the promised decrease, negative."""
+    """Return whether new <= old + bound up to rounding; the bound is σ times the predicted decrease,
+    negative."""
     return new <= old + bound + OBJECTIVE_ROUNDING * abs(old)

@@ -1,4 +1,4 @@
-"""Breakpoints that line searches read, and their trials, logs and results."""
+"""Breakpoints for line searches, and the trials, logs and results of searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..linalg.working_set import WorkingSet
 
-#: The type of what a step leads to: a point, or what a solver needs to get there.
+#: The type of the result of a step: a point, or what a solver needs to compute one.
 Target = TypeVar("Target")
 Other = TypeVar("Other")
 #: The ``point`` of a result without a step, which must not be used.
@@ -20,11 +20,13 @@ NO_BREAKPOINTS = np.zeros(0)
 
 
 class Breakpoints(NamedTuple):
-    """The slopes of a convex function of t >= 0: ``slope`` is its derivative at 0 from the right. ``t`` are
-    the steps > 0, ascending, at which the derivative jumps, by ``jump`` >= 0 each; equal steps may repeat.
+    """The slopes of a convex function of t >= 0.
 
-    Between breakpoints the derivative of a piecewise quadratic function rises by ``curvature`` per unit of t.
-    For other functions ``limit`` is the limit of the derivative, inf if it is unknown.
+    ``slope`` is its derivative at 0 from the right. ``t`` has the steps > 0, ascending, at which the
+    derivative jumps by ``jump`` >= 0; steps may repeat.
+
+    Between breakpoints the derivative of a piecewise quadratic function increases by ``curvature`` per unit
+    of t. For other functions ``limit`` is the limit of the derivative, inf if it is unknown.
     """
 
     slope: float
@@ -42,24 +44,24 @@ class SearchLog:
     objective : float
         f(w).
     trials, allowed, slopes : list
-        For each trial, in order: (t, f(w(t))); the largest f that the rule allowed there; the derivative of
-        f(w(t)) from the right, nan if not computed.
+        One entry per trial: (t, f(w(t))); the largest f that the rule accepts at t; the derivative of f(w(t))
+        from the right, nan if not computed.
     reference : float
         The limit of ``allowed`` as t tends to 0: f(w), except for a nonmonotone search.
     d, active
-        The direction if the path is w + t d or its projection, with an entry a member of ``active``; the path
-        is straight if ``active`` is given.
+        The direction, with one entry per member of ``active``, if the path is w + t d or its projection. The
+        path is straight if ``active`` is set.
     block : int
-        The number of the block of weights that is searched in, where f is the part that depends on them; -1
-        for all.
+        The index of the block of weights that is searched, where f is the part that depends on the block; -1
+        for all weights.
     promised : float
         Δ of Armijo's rule f + tσΔ.
     model : float
-        dᵀB d for the matrix B of the solver's model of f, if known for free.
+        dᵀB d for the matrix B of the solver's model of f, if it is available at no cost.
     slope : float
         The derivative of f(w(t)) at 0 from the right.
     breakpoints, segment
-        Of an exact search: the breakpoints visited, and the interval between two of them that it ended in.
+        For an exact search: the breakpoints visited, and the interval between two of them in which it ended.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class SearchLog:
         self.segment: tuple[float, float] | None = None
 
     def along(self, d: np.ndarray, active: WorkingSet) -> SearchLog:
-        """Return a copy of this log whose direction is ``d``, the same step in another space."""
+        """Return a copy of this log with the direction ``d``: the same step in another space."""
         other = copy.copy(self)
         other.d, other.active = d, active
         return other
@@ -95,7 +97,8 @@ class SearchLog:
 
 
 class Trial(NamedTuple, Generic[Target]):
-    """A trial step: the point that it leads to, f there, the largest f allowed, and the verdict."""
+    """A trial step: the point it leads to, f there, the largest f that is accepted, and whether it is
+    accepted."""
 
     point: Target
     value: float
@@ -114,9 +117,9 @@ class SearchResult(NamedTuple, Generic[Target]):
         The accepted step; 0 if none was accepted, inf if f is unbounded below along the ray, nan for a pass
         with a search in each block.
     search : SearchLog or None
-        The log; of a pass over blocks, that of the longest search.
+        The log; for a pass over blocks, that of the longest search.
     trials : int
-        Trials in all, failed searches before this one included; -1 without a search.
+        Total number of trials, including those of failed searches before this one; -1 without a search.
     kind : str
         The record's ``ls_kind``.
     """
@@ -134,7 +137,7 @@ class SearchResult(NamedTuple, Generic[Target]):
 
     @property
     def displacement(self) -> np.ndarray:
-        """Return t d of a search along a direction d."""
+        """Return the displacement t d of a search along a direction d."""
         assert self.search is not None
         assert self.search.d is not None
         return self.t * self.search.d

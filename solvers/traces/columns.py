@@ -12,7 +12,7 @@ from ..methods.iterate_record import MAX_OWN_FIELDS
 
 
 class RecordColumns:
-    """One generation of columns; rows below ``n`` never change, so readers need no lock."""
+    """Columns that grow by rows; rows below ``n`` never change, so readers need no lock."""
 
     def __init__(self, room: int, own: Iterable[str] = ()) -> None:
         self.n = 0
@@ -23,7 +23,7 @@ class RecordColumns:
 
     @property
     def own(self) -> list[str]:
-        """Return the names of the columns that solvers or loops have added."""
+        """Return the names of the columns for additional fields of a solver or a loop."""
         return [name for name in self.data if name not in FIELDS]
 
     def append(self, record: Mapping[str, Any]) -> None:
@@ -40,9 +40,11 @@ class RecordColumns:
         self.n += 1  # last: a reader never sees half a row
 
     def thinned(self, cadence: int, capacity: int) -> RecordColumns:
-        """Keep the first row, those whose iteration is a multiple of ``cadence``, and those with events.
+        """Return a copy with fewer rows: the first, those with events, and iterations divisible by
+        ``cadence``.
 
-        If events alone would fill a quarter of the ``capacity``, evenly fewer of them are kept.
+        If rows with events alone would fill more than a quarter of the ``capacity``, only an evenly spaced
+        part of them is kept.
         """
         n = self.n
         keep = self.data["iteration"][:n] % cadence == 0

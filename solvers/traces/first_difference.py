@@ -1,4 +1,4 @@
-"""The first iterate, and the first quantity of it, in which two runs differ."""
+"""Comparison of two runs: the first iterate, and its first quantity, in which they differ."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .trace import Trace
 
 #: Relative tolerance: differences of rounding are smaller during most of a run.
 SAME_UP_TO = 1e-9
-#: What a run arrives at, by whatever steps.
+#: The results of an iteration, by whatever steps they were computed.
 RESULTS = frozenset({"w", "objective", "nnz"})
 
 
 class Quantity(NamedTuple):
-    """A quantity of an iterate: how it is called, and the function that reads it, or None if it is not known.
+    """A quantity of an iterate: its name and title, and the function that returns it, or None if unknown.
 
     A quantity that vanishes at the optimum is compared relative to its largest size so far, any other one
     relative to its own size.
@@ -34,20 +34,20 @@ class Quantity(NamedTuple):
 
 
 class QuantityDifference(NamedTuple):
-    """The difference of two values of a quantity.
+    """The difference between two values of a quantity.
 
     Attributes
     ----------
     iteration : int
-        The iterate's number.
+        The index of the iterate.
     name, title : str
-        The quantity.
+        Name and title of the quantity.
     left, right
-        Its values; of arrays, the entries that differ most.
+        The two values; for arrays, the entries that differ most.
     entry : int or None
-        The number of this entry.
+        The index of this entry.
     difference, tolerance : float
-        The size of the difference, and the largest one allowed.
+        The size of the difference, and the largest allowed size.
     """
 
     iteration: int
@@ -60,16 +60,17 @@ class QuantityDifference(NamedTuple):
     tolerance: float = math.nan
 
     def sentence(self, left: str = "the first", right: str = "the second") -> str:
-        """Return the difference as a sentence, in which the runs have these names."""
+        """Return the difference as a sentence; ``left`` and ``right`` are the names of the runs."""
         return f"first difference: {self.place(left, right)}"
 
     def place(self, left: str, right: str) -> str:
-        """Return iteration, quantity and values in words, of runs that have these names."""
+        """Return iteration, quantity and values in words; ``left`` and ``right`` are the names of the
+        runs."""
         what = self.title if self.entry is None else f"{self.title}, entry {self.entry}"
         return f"iteration {self.iteration}, {what}: {self.values(left, right)}"
 
     def values(self, left: str, right: str) -> str:
-        """Return the two values in words, of runs that have these names."""
+        """Return the two values in words; ``left`` and ``right`` are the names of the runs."""
         counted = self.name in FIELDS and FIELDS[self.name].type is int
         size = ""
         if math.isfinite(self.difference) and not counted:
@@ -79,14 +80,14 @@ class QuantityDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Two runs compared iterate by iterate.
+    """The result of comparing two runs iterate by iterate.
 
     Attributes
     ----------
     iterates : int
-        How many iterates were compared, that in which they part included.
+        The number of iterates compared, including the one in which the runs part.
     quantities : tuple of str
-        Names of the quantities that both runs know.
+        Names of the quantities that both runs have.
     difference : QuantityDifference or None
         The first difference; None if the runs are the same.
     parting : QuantityDifference or None
@@ -99,7 +100,7 @@ class RunComparison:
     parting: QuantityDifference | None = None
 
     def sentence(self, left: str = "the first", right: str = "the second") -> str:
-        """Return the result as a sentence, in which the runs have these names."""
+        """Return the result as a sentence; ``left`` and ``right`` are the names of the runs."""
         if self.difference is not None:
             return f"{self._results(left, right)}{self.difference.sentence(left, right)}"
         known = {quantity.name: quantity.title for quantity in QUANTITIES}
@@ -107,8 +108,10 @@ class RunComparison:
         return f"{left} and {right} are the same in {self.iterates} iterates: {titles}"
 
     def _results(self, left: str, right: str) -> str:
-        """Return where weights, f or non-zeros part, as the first half of a sentence; empty if the first
-        difference says it."""
+        """Return the first half of a sentence: where the runs part in weights, f or non-zeros.
+
+        Return "" if this is the first difference, or if these quantities were not compared.
+        """
         if self.parting == self.difference or not RESULTS & {*self.quantities}:
             return ""
         if self.parting is not None:
@@ -124,19 +127,19 @@ def compare_runs(
     tol: float = SAME_UP_TO,
     max_iter: int | None = None,
 ) -> RunComparison:
-    """Walk two runs in step up to the first quantity that differs, and on to the first result that does.
+    """Compare two runs up to the first quantity that differs, and on to the first difference in results.
 
-    Quantities are compared in the order in which an iteration makes them: working set, direction, step,
-    weights, f, gradient, violation, pair, γ, the next direction. Those that only one run knows are left out,
-    as are times and passes.
+    Results are weights, f and non-zeros. Quantities are compared in the order in which an iteration computes
+    them: working set, direction, step, weights, f, gradient, violation, pair, γ, the next direction.
+    Quantities that only one run has are left out, as are times and passes.
 
     Parameters
     ----------
     left, right : Trace or iterable of Iterate
-        The runs. Generators of solvers show weights, directions and pairs, too, and are advanced no further
+        The runs. Generators of solvers also have weights, directions and pairs, and are advanced no further
         than needed.
     tol : float
-        Relative tolerance; 0 for the same bits.
+        Relative tolerance; with 0 values must be bitwise equal.
     max_iter : int, optional
         The last iteration to compare; by default there is none.
 
@@ -147,7 +150,7 @@ def compare_runs(
     Raises
     ------
     ValueError
-        If no iterate of the runs has the same number.
+        If the runs have no iteration in common.
 
     Examples
     --------
@@ -200,8 +203,7 @@ def _iterates(run: Trace | Iterable[Iterate]) -> Iterator[Iterate]:
 def _in_step(
     left: Iterator[Iterate], right: Iterator[Iterate], max_iter: int | None
 ) -> Iterator[tuple[Iterate | None, Iterate | None]]:
-    """Yield the iterates that have the same number; at the end None for a run that has no more, if the other
-    one has."""
+    """Yield pairs of iterates with the same number; None stands for a run that has ended before the other."""
     a, b = next(left, None), next(right, None)
     met = False
     while a is not None and b is not None:
@@ -231,7 +233,10 @@ def _end(a: Iterate | None, b: Iterate | None) -> QuantityDifference:
 def _difference(
     quantity: Quantity, left: Any, right: Any, tol: float, sizes: dict[str, float]
 ) -> QuantityDifference | None:
-    """Compare two known values; ``sizes`` has the largest one so far of each quantity that vanishes."""
+    """Return the difference between two known values; return None if it is within the tolerance.
+
+    ``sizes`` has the largest size so far of each quantity that vanishes.
+    """
     if isinstance(left, WorkingSet):
         return _difference_of_sets(quantity, left, right)
     a, b = (np.asarray(value, dtype=float) for value in (left, right))
@@ -257,7 +262,7 @@ def _difference(
 
 
 def _weight(iterate: Iterate, values: Any, entry: int | None) -> int | None:
-    """Return the number of the weight that an entry belongs to, where arrays have one for each member."""
+    """Return the index of the weight that an entry belongs to, if arrays have one entry per member."""
     active = _active(iterate)
     if entry is None or active is None or active.full or np.size(values) != len(active):
         return entry
@@ -292,7 +297,7 @@ def _field(name: str, vanishes: bool = False) -> Quantity:
 
 
 def _own(name: str) -> Quantity:
-    """Return a field that solvers or loops add to their records."""
+    """Return the quantity for an additional field of a solver's or a loop's record."""
 
     def read(iterate: Iterate) -> float | None:
         value = iterate.own[name]
@@ -302,7 +307,7 @@ def _own(name: str) -> Quantity:
 
 
 def _of(reference: str, attribute: str, part: Callable[[Any], Any] | None = None) -> Callable[[Iterate], Any]:
-    """Return the function that reads an attribute of a live reference, or a part of it."""
+    """Return a function that reads an attribute of a live reference, or ``part`` of it."""
 
     def read(iterate: Iterate) -> Any:
         value = getattr(iterate.live.get(reference), attribute, None)
@@ -318,7 +323,7 @@ def _active(iterate: Iterate) -> WorkingSet | None:
 
 
 def _newest(part: int) -> Callable[[Iterate], np.ndarray | None]:
-    """Return the function that reads s (0) or y (1) of the newest pair."""
+    """Return a function that reads s (0) or y (1) of the newest pair."""
 
     def read(iterate: Iterate) -> np.ndarray | None:
         pairs = pairs_of(iterate.live.get("memory"))
@@ -327,7 +332,7 @@ def _newest(part: int) -> Callable[[Iterate], np.ndarray | None]:
     return read
 
 
-#: What is compared, in the order in which an iteration makes it.
+#: The quantities compared, in the order in which an iteration computes them.
 QUANTITIES: tuple[Quantity, ...] = (
     _field("epoch"),
     _field("returned"),

@@ -1,4 +1,4 @@
-"""Readers of files of runs, as :func:`.trace.save` writes them and ``--json`` prints them."""
+"""Readers of files of runs, as written by :func:`.trace.save` and printed by ``--json``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .records import (
 from .segments import segments
 from .trace import Trace
 
-#: Bytes of a file of runs, and of what it unpacks to, at most.
+#: Maximal size in bytes of a file of runs, and of its decompressed content.
 MAX_TRACE_BYTES = 1 << 30
 #: Status of a run whose file has no result.
 CUT_SHORT = "interrupted"
@@ -41,9 +41,9 @@ RUN_KINDS = {name: INFO_KINDS[name] for name in ("label", "solver", "params", "f
 ITERATE_KINDS = {
     name: {int: COUNT, float: NUMBER, str: TEXT, tuple: WORDS}[f.type] for name, f in FIELDS.items()
 }
-#: Errors of bytes that hold something else than arrays, or were forged.
+#: Errors raised for bytes that are not arrays, or were forged.
 MALFORMED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError)
-#: Those of a file of arrays.
+#: Errors raised for an invalid file of arrays.
 _ARRAY_FILE_ERRORS = (*MALFORMED, EOFError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 
 
@@ -53,18 +53,18 @@ def read(path: str | Path) -> list[Trace]:
     Parameters
     ----------
     path : str or Path
-        A ``.jsonl`` file, which has all fields of the iterates, or an ``.npz`` file, which has the last
-        weights ``trace.w`` as well.
+        A ``.jsonl`` file, which has all fields of the iterates, or an ``.npz`` file, which also has the last
+        weights ``trace.w``.
 
     Returns
     -------
     list of Trace
-        In their order.
+        The runs, in the order of the file.
 
     Raises
     ------
     ValueError
-        If the file cannot be read or does not hold runs: one sentence.
+        If the file cannot be read or does not contain runs.
 
     Examples
     --------
@@ -100,7 +100,8 @@ def read(path: str | Path) -> list[Trace]:
 
 
 class _InvalidFile(Exception):
-    """A file has invalid content; the message follows its name."""
+    """Raised if a file has invalid content; the message continues a sentence that begins with the file's
+    name."""
 
 
 def _lines(path: Path) -> list[Trace]:
@@ -149,12 +150,12 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _only(record: Mapping[str, Any], kinds: Mapping[str, FieldKind]) -> dict[str, Any]:
-    """Return the fields of a record that are read here, without those that are null."""
+    """Return the fields of a record that are in ``kinds`` and not null."""
     return {name: record[name] for name in kinds if record.get(name) is not None}
 
 
 def _own(record: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of a record that are fields of its run alone."""
+    """Return the additional numeric fields of a run in a record."""
     others = (name for name in record if name not in ITERATE_KINDS and is_own_name(name))
     return {name: float(record[name]) for name in others if type(record[name]) in (int, float)}
 
@@ -213,7 +214,7 @@ def _number_column(name: str, column: np.ndarray) -> np.ndarray:
 
 
 def _column(name: str, column: np.ndarray) -> Sequence[Any] | np.ndarray:
-    """Return a column as a trace takes it; raise ValueError if it is not a valid column of that field."""
+    """Return a column in the form for a trace; raise ValueError if it is not a valid column of that field."""
     field = FIELDS[name]
     if column.ndim != 1 or column.dtype.kind not in {int: "iu", float: "fiu"}.get(field.type, "U"):
         raise InvalidRecord(f"has {column.dtype} for {name}")

@@ -1,5 +1,7 @@
-"""Checks of records of runs, field by field: records in a file or a database may have
-been written by any program."""
+"""Validation of records of runs, field by field.
+
+Records in a file or a database may have been written by any program.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +12,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: What a terminal takes for a command: sequences that begin with an escape, and control characters.
+#: Commands of terminals: sequences that begin with an escape, and control characters.
 _COMMANDS = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x1f\x7f-\x9f]"
 )
-#: Marks that turn the direction of the text that follows, which then reads as another one.
+#: Marks that change the direction of the following text, so that it reads differently.
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-#: Halves of characters, which no file or database takes.
+#: Unpaired surrogates, which no file or database accepts.
 _HALVES = re.compile("[\ud800-\udfff]")
 MAX_COUNT = np.iinfo(np.int64).max
 
 
 class InvalidRecord(ValueError):
-    """The error that a record is invalid; the message follows the name of the record's place."""
+    """Raised if a record is invalid; the message continues a sentence that begins with the place of the
+    record."""
 
 
 class FieldKind(NamedTuple):
-    """The kind of a field's values. ``take`` converts a value, or raises ValueError or TypeError; texts are
-    made :func:`printable`. ``words`` describes the allowed values."""
+    """The kind of a field's values.
+
+    ``take`` converts a value, or raises ValueError or TypeError; it makes strings :func:`printable`.
+    ``words`` describes the allowed values.
+    """
 
     words: str
     take: Callable[[Any], Any]
 
 
 def printable(text: str) -> str:
-    """Return a text without characters that a terminal would take for commands or changes of direction.
+    """Return a string without control characters of terminals and without changes of direction.
 
     Line ends become spaces.
     """
@@ -44,8 +50,10 @@ def printable(text: str) -> str:
 
 
 def for_spreadsheet(value: Any) -> Any:
-    """Return a value as a cell of a CSV file: a text, on one line, that a spreadsheet would compute gets an
-    apostrophe before it; numbers stay numbers."""
+    """Return a value as a cell of a CSV file; numbers stay numbers, and strings get a single line.
+
+    A string that a spreadsheet would evaluate is prefixed with an apostrophe.
+    """
     if not isinstance(value, str):
         return value
     text = printable(value)
@@ -64,8 +72,10 @@ def _kind(
     fits: Callable[[Any], object] = lambda value: True,
     take: Callable[[Any], Any] = lambda value: value,
 ) -> FieldKind:
-    """Return the kind of values of exactly these types that ``fits`` accepts, converted by ``take``; bool is
-    no number."""
+    """Return the kind of values of exactly these types that ``fits`` accepts, converted by ``take``.
+
+    A bool is not a number.
+    """
 
     def taken(value: Any) -> Any:
         if type(value) not in types or not fits(value):
@@ -99,7 +109,7 @@ TABLE = _kind(
 WORDS = _kind("a list of texts", [list], take=lambda texts: tuple(map(TEXT.take, texts)))
 NUMBER_OR_NULL, COUNT_OR_NULL, TEXT_OR_NULL = map(_or_null, (NUMBER, COUNT, TEXT))
 
-#: What every record of a problem has.
+#: Required fields of the record of a problem.
 REQUIRED_PROBLEM_FIELDS = ("key", "dataset", "loss", "penalty")
 PROBLEM_KINDS = {
     **dict.fromkeys(REQUIRED_PROBLEM_FIELDS, NAME),
@@ -122,7 +132,7 @@ RESULT_KINDS = {
     **dict.fromkeys(("nnz", "nnz_rows", "iterations", "epochs"), COUNT_OR_NULL),
     **dict.fromkeys(_NUMBERS, NUMBER_OR_NULL),
 }
-#: What a run says of the run it comes from, and of a change of its λ on the way.
+#: Fields of the origin of a branch, and of a change of λ during a run.
 ORIGIN_KINDS = {
     **{"label": NAME, "solver": NAME, "params": TABLE, "iteration": COUNT, "objective": NUMBER_OR_NULL},
     **{"cpu_seconds": NUMBER, "wall_seconds": NUMBER, "lam": NUMBER},
@@ -134,8 +144,10 @@ LAM_CHANGE_KINDS = {
 
 
 def checked(record: Any, kinds: Mapping[str, FieldKind], required: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a record after checking its fields; unlisted ones must be simple values. Raises
-    :class:`InvalidRecord`."""
+    """Return a record with its fields validated; fields not in ``kinds`` must be simple values.
+
+    Raises :class:`InvalidRecord` if a value is invalid, or a ``required`` field is missing.
+    """
     if not isinstance(record, dict):
         raise InvalidRecord("is no record")
     found = {}
@@ -161,12 +173,12 @@ def _short(value: Any) -> str:
 
 
 def record_of(kinds: Mapping[str, FieldKind]) -> FieldKind:
-    """Return the kind of a record within a record."""
+    """Return the kind of a nested record with fields of these kinds."""
     return FieldKind("a record", lambda value: checked(value, kinds))
 
 
 ORIGIN_KINDS["from"] = record_of(ORIGIN_KINDS)
-#: What a record of a :class:`.run_info.RunInfo` has.
+#: Fields of the record of a :class:`.run_info.RunInfo`.
 INFO_KINDS = {
     **{"label": NAME, "solver": NAME, "params": TABLE, "from": ORIGIN_KINDS["from"]},
     "lams": _kind(

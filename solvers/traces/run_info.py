@@ -1,4 +1,4 @@
-"""The settings of a run that its trace carries, and their record in files and in the history."""
+"""The settings of a run that its trace stores, and their record in files and in the history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..compute.html_table import html_table
 from ..methods.iterate import FIELDS
 
-#: The keys of the record that are no names for a field.
+#: Keys of the record that differ from the name of the attribute.
 RECORD_KEYS = {"origin": "from"}
 
 
@@ -22,15 +22,15 @@ class RunInfo:
     Attributes
     ----------
     label, solver : str
-        The run's label, and the solver's id.
+        The label of the run, and the id of the solver.
     params, problem : mapping
-        The solver's hyper-parameters, and the record of the problem, empty if not known.
+        The solver's hyper-parameters, and the record of the problem, empty if unknown.
     f_star : float or None
-        The problem's minimum, if known.
+        The minimum of f, if known.
     reference : mapping or None
-        The record of where f* comes from.
+        The record of the source of f*.
     origin : mapping or None
-        The record of the iterate that a branch begins at.
+        The record of the iterate from which a branch continues.
     lams : tuple of mappings
         A record of each change of λ during the run.
     warm : bool
@@ -52,21 +52,22 @@ class RunInfo:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """Return the settings in a record, whose other fields are ignored."""
+        """Return the settings in a record; other fields of the record are ignored."""
         known = {
             f.name: record[key] for f in fields(cls) if (key := RECORD_KEYS.get(f.name, f.name)) in record
         }
         return cls(**{**known, "lams": tuple(known.get("lams", ()))})
 
     def record(self) -> dict[str, Any]:
-        """Return the record that files and the history hold; optional fields are in it if they are set."""
+        """Return the record for files and the history; optional fields are included if they are set."""
         values = {RECORD_KEYS.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
         values["lams"] = list(self.lams)
         always = ("label", "solver", "params", "f_star")
         return {key: value for key, value in values.items() if value or key in always}
 
     def sentence(self, status: str, last: Mapping[str, Any]) -> str:
-        """Describe how the run is doing, given its status and its newest record, if there is one."""
+        """Return a sentence about the state of the run, given its status and its newest record (may be
+        empty)."""
         if not last:
             return f"{self.label}: {status}"
         said = f"{self.label}: {status} at iteration {last['iteration']}"
@@ -75,7 +76,8 @@ class RunInfo:
         return f"{said}, {last['nnz']:,} non-zeros" if FIELDS["nnz"].is_known(last["nnz"]) else said
 
     def html(self, status: str, message: str, last: Mapping[str, Any]) -> str:
-        """Return that as a table of HTML, with the settings and the numbers of the newest record."""
+        """Return the state of the run as an HTML table, with settings and the numbers of the newest
+        record."""
         about = self.problem
         said: dict[str, object] = {
             "solver": self.solver,
@@ -89,8 +91,11 @@ class RunInfo:
         return html_table(self.sentence(status, last), said)
 
     def along(self, iterations: np.ndarray, name: str) -> np.ndarray:
-        """Return, for each of these iterates, a number that changes of λ record: ``lam``, ``f_star`` or the
-        first ``iteration`` since. Unknown numbers are nan."""
+        """Return, for each of these iterations, a number from the record of the last change of λ.
+
+        ``name`` is ``lam``, ``f_star``, or ``iteration``, the first iteration at that λ. Unknown numbers are
+        nan.
+        """
         start = {"iteration": 0, "lam": self.problem.get("lam"), "f_star": self.f_star}
         numbers = np.array([one[name] for one in (start, *self.lams)], dtype=float)  # None becomes nan
         return numbers[np.searchsorted([one["iteration"] for one in self.lams], iterations, side="right")]

@@ -1,4 +1,4 @@
-"""λ over a run: from one change of it to the next, iterates have a problem and an optimum of their own."""
+"""Segments of a run between changes of λ, each with a problem and an optimum of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..problems.problem import Problem
 from .run_info import RunInfo
 from .trace import Trace
 
-#: What the first iterate at another λ is marked with among its events; the new λ follows.
+#: Prefix of the event of the first iterate at another λ; the new λ follows.
 MARK = "lam="
 
 
@@ -21,11 +21,11 @@ class Segment:
     Attributes
     ----------
     first : int
-        The number of the first of these iterates.
+        The index of the first of these iterates.
     lam, key, f_star
-        λ, the key of their problem, and its minimum, None where not known.
+        λ, the key of the problem, and its minimum; None if unknown.
     seconds : (float, float)
-        The run's CPU and wall seconds where they begin.
+        The run's CPU and wall seconds at the first of these iterates.
     """
 
     first: int
@@ -36,28 +36,28 @@ class Segment:
 
 
 def mark(lam: float) -> str:
-    """Return the event of the first iterate at this λ."""
+    """Return the event that marks the first iterate at this λ."""
     return f"{MARK}{lam:.6g}"
 
 
 def marked(event: str) -> str | None:
-    """Return the λ in an event, as a text; return None for any other event."""
+    """Return the λ in an event, as a string; return None for any other event."""
     return event.removeprefix(MARK) if event.startswith(MARK) else None
 
 
 def change(
     problem: Problem, first: int, f_star: float | None, seconds: tuple[float, float]
 ) -> dict[str, Any]:
-    """Return the record of a change of λ in ``info.lams``.
+    """Return the record of a change of λ for ``info.lams``.
 
-    ``first`` is the number of the first iterate on ``problem``.
+    ``first`` is the index of the first iterate on ``problem``.
     """
     clocks = {"cpu_seconds": seconds[0], "wall_seconds": seconds[1]}
     return {"iteration": first, "lam": problem.lam, "key": problem.key, "f_star": f_star, **clocks}
 
 
 def segments(trace: Trace) -> list[Segment]:
-    """Return the stretches of a run at one λ each.
+    """Return the segments of a run, each with one λ.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ def segments(trace: Trace) -> list[Segment]:
     Returns
     -------
     list of Segment
-        In their order; one if λ was never changed.
+        The segments in order; a single one if λ was never changed.
 
     Raises
     ------
     ValueError, KeyError, TypeError
-        For a trace from a file whose account of its λ cannot be read.
+        If the trace is from a file whose record of changes of λ is invalid.
     """
     info = trace.info
     found = [Segment(0, info.problem.get("lam"), info.problem.get("key"), info.f_star)]
@@ -98,13 +98,13 @@ def about_at(trace: Trace, iteration: int) -> dict[str, Any]:
 
 
 def problem_at(trace: Trace, iteration: int) -> Problem | None:
-    """Return the problem that an iterate belongs to, while another object holds the run's."""
+    """Return the problem that an iterate belongs to; None if no other object holds the run's problem."""
     problem, lam = trace.problem, segment_at(trace, iteration).lam
     return problem if problem is None or lam in (None, problem.lam) else problem.at_lam(lam)
 
 
 def update_f_stars(trace: Trace, f_stars: Mapping[str, float | None]) -> None:
-    """Set the minima that a trace knows, by the keys of the problems; None removes one."""
+    """Set the minima that a trace has, by the keys of their problems; None removes a minimum."""
 
     def learned(info: RunInfo) -> RunInfo:
         lams = (

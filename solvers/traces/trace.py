@@ -1,4 +1,5 @@
-"""The record of one run: typed, append-only columns of bounded length, and how they are written to files."""
+"""The record of one run: typed, append-only columns of bounded length, and functions that write it to
+files."""
 
 from __future__ import annotations
 
@@ -29,48 +30,50 @@ from .run_info import RunInfo
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Bytes of the name of a member of a zip file, at most.
+#: Maximal length in bytes of the name of a member of a zip file.
 LONGEST_NAME = 65_535
-#: Iterates kept before the trace halves its density.
+#: Rows stored before every second one is dropped.
 CAPACITY = 10_000
 
 
 class Trace:
-    """Record of a run: a row an iterate, how it ended, and the last weights.
+    """Record of a run: one row per iterate, the reason why it ended, and the last weights.
 
     Each field of the record is an attribute, a NumPy array over the rows: ``trace.objective[-1]``. One thread
-    writes, any number read. Up to 10,000 iterates are all kept; then every second row is dropped, and only
-    every second iterate recorded from there on, and so on. The first, the last and rows with events stay.
+    may write, and any number may read. If there are more than 10,000 rows, every second one is dropped, and
+    from there on only every second iterate is recorded; and so on. The first row, the last one, and rows with
+    events stay.
 
     Parameters
     ----------
     info : RunInfo or mapping, optional
-        What the run is set to, or its record.
+        Settings of the run, or their record.
 
     Attributes
     ----------
     iteration, objective, nnz, ... : array of shape (n_rows,)
-        The columns, one for each of ``solvers.FIELDS``; -1, nan or None where not known.
+        The columns, one for each of ``solvers.FIELDS``; -1, nan or None if unknown.
     info : RunInfo
         Label and settings of the run.
     status, message : str
-        How the run is doing, or why it ended.
+        State of the run, or why it ended.
     exception : BaseException or None
-        The error that ended a failed run, with its traceback, which keeps the run's arrays in memory.
+        The exception that ended a failed run. Its traceback keeps the run's arrays in memory.
     w : array of shape (d,) or None
         The last weights.
     result : dict
-        The line of type "result", once the run has ended.
+        The record of type "result", once the run has ended.
     problem : Problem or None
-        The problem of the run, while another object holds it.
+        The problem of the run, while another object refers to it.
     names : Names
-        What rows and columns of W are called.
+        Names of the rows and columns of W.
     probes : ProbeStore
-        What probes have observed.
+        Observations of probes.
     code : UserCode or None
-        The file that a plug-in's solver comes from, while the trace is in memory.
+        Source file of a plug-in's solver; not stored in files of runs.
     follows_lines : bool
-        Whether executed lines of it are wanted, as the live reference ``executed_lines`` of iterates.
+        Whether iterates should have the executed lines of this file, as the live reference
+        ``executed_lines``.
 
     Examples
     --------
@@ -112,9 +115,9 @@ class Trace:
         return self.info.html(self.status, self.message, self.last)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without problem, probes and exception.
+        """Return the state for copies and pickles, without problem, probes and exception.
 
-        It is the state that copies of an estimator keep in scikit-learn's worker processes.
+        Copies of an estimator in scikit-learn's worker processes have this state.
         """
         state = {name: value for name, value in vars(self).items() if name not in ("_lock", "_problem")}
         return state | {"probes": ProbeStore(), "exception": None}
@@ -125,8 +128,10 @@ class Trace:
 
     @property
     def problem(self) -> Problem | None:
-        """Return the problem of the run if another object still holds it, else None. A trace keeps no data in
-        memory, and one from a file never had any."""
+        """Return the problem of the run if another object still refers to it, else None.
+
+        A trace keeps no data in memory, and one from a file never had any.
+        """
         return self._problem()
 
     @problem.setter
@@ -135,7 +140,7 @@ class Trace:
 
     @property
     def last(self) -> dict[str, Any]:
-        """Return the newest record, also when its row was left out; empty before the first."""
+        """Return the newest record, even if its row is not stored; return {} before the first."""
         with self._lock:
             pending, columns = self._pending, self._columns
             newest, data = columns.n - 1, columns.data
@@ -145,11 +150,11 @@ class Trace:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """Return the fields of the record by name, and those that this run alone has."""
+        """Return the fields of the record by name, including the additional ones of this run."""
         return {**FIELDS, **{name: own_field(name) for name in self._columns.own}}
 
     def tell(self, **changes: Any) -> None:
-        """Change fields of ``info``."""
+        """Set fields of ``info``."""
         self.change(lambda info: replace(info, **changes))
 
     def change(self, how: Callable[[RunInfo], RunInfo]) -> None:
@@ -158,8 +163,8 @@ class Trace:
             self.info = how(self.info)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Add one record; fields it does not have are filled with "not known". Numbers of other names are
-        fields of this run alone."""
+        """Append one record; fields that it lacks are unknown. Numbers with other names become additional
+        fields of this run."""
         row = {name: record.get(name, field.unknown) for name, field in FIELDS.items()}
         if not record.keys() <= FIELDS.keys():
             row |= {k: v for k, v in record.items() if k not in FIELDS and isinstance(v, int | float)}
@@ -179,14 +184,15 @@ class Trace:
         self._pending = None
 
     def restart(self) -> None:
-        """Drop all rows, result and message, before the run begins or is written again."""
+        """Drop all rows, result and message, before the run begins or is recorded again."""
         with self._lock:
             self._generation += 1
             self._columns, self._pending, self.cadence = RecordColumns(64), None, 1
             self.result, self.message = {}, ""
 
     def finish(self, status: str, message: str = "") -> None:
-        """Set how the run ended, and add the row of the last iterate if it was left out."""
+        """Set status and message of a run that has ended, and add the row of the last iterate if it is
+        missing."""
         with self._lock:
             if self._pending is not None:
                 self._append(self._pending)
@@ -194,7 +200,7 @@ class Trace:
             self.status = status
 
     def since(self, cursor: tuple[int, int] | None) -> tuple[dict[str, np.ndarray], tuple[int, int], bool]:
-        """Return the rows that are new to a reader.
+        """Return the rows that a reader has not seen yet.
 
         Parameters
         ----------
@@ -206,7 +212,7 @@ class Trace:
         rows : dict of arrays
             The new rows, by field.
         cursor : (int, int)
-            For the next call.
+            The cursor for the next call.
         replaced : bool
             Whether the rows replace all those returned before, since the trace was thinned or restarted.
         """
@@ -218,7 +224,10 @@ class Trace:
         return rows, (generation, n), cursor is None or cursor[0] != generation
 
     def column(self, name: str) -> np.ndarray:
-        """Return one field over all rows kept, shape (n_rows,); unknown values are -1, nan or None."""
+        """Return one field over all stored rows, shape (n_rows,); unknown values are -1, nan or None.
+
+        Raises AttributeError if there is no such field.
+        """
         if name not in FIELDS and (name.startswith("_") or name not in self._columns.data):
             raise AttributeError(f"a trace has no field {name!r}; its fields are {', '.join(FIELDS)}")
         with self._lock:
@@ -228,7 +237,7 @@ class Trace:
     __getitem__ = __getattr__ = column
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Yield rows as plain records, in which values that are not known or not finite are None."""
+        """Yield rows as plain records, in which unknown or non-finite values are None."""
         rows, _, _ = self.since(None)
         for k in range(len(rows["iteration"])):
             yield plain({name: column[k] for name, column in rows.items()})
@@ -239,8 +248,8 @@ class Trace:
         Returns
         -------
         pandas.DataFrame
-            One row per iterate; unknown values are missing, also in columns of whole numbers. Tables of
-            several runs fit below each other with ``pandas.concat``.
+            One row per iterate; unknown values are missing, also in integer columns. Tables of several runs
+            can be joined with ``pandas.concat``.
 
         Examples
         --------
@@ -262,14 +271,14 @@ class Trace:
         return pd.DataFrame({**columns, "lam": self.info.along(rows["iteration"], "lam"), **own})
 
     def save(self, path: str | Path) -> None:
-        """Write the run to a file, as :func:`solvers.save` writes several."""
+        """Write the run to a file, like :func:`solvers.save` for several runs."""
         save([self], path)
 
     @classmethod
     def from_columns(
         cls, columns: Mapping[str, Sequence[Any] | np.ndarray], info: RunInfo | Mapping[str, Any]
     ) -> Trace:
-        """Return a trace of whole stored columns, all of one length; values of missing fields are unknown.
+        """Return a trace with given columns, all of one length; fields without a column are unknown.
 
         Raises ValueError if the lengths differ, or if there are no iterations.
         """
@@ -291,7 +300,7 @@ class Trace:
 
     @classmethod
     def from_records(cls, records: list[Mapping[str, Any]], **info: Any) -> Trace:
-        """Return a trace made of given records, for tests and for drawing what was stored."""
+        """Return a trace with given records, for tests and for plotting stored records."""
         trace = cls(info)
         for record in records:
             trace.append({k: v for k, v in record.items() if v is not None})
@@ -310,10 +319,10 @@ def to_pandas(runs: Sequence[Trace]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per iterate: ``run``, the place of its run among these from 0 on; ``dataset``, ``loss_id``,
-        ``penalty_id`` and ``problem``, the ids and the key of its problem (missing if they are not
-        known); and the columns of :meth:`Trace.to_pandas`, of which ``loss`` and ``penalty`` are numbers,
-        the two parts of the objective. No two columns have one name.
+        One row per iterate. ``run`` is the index of the run. ``dataset``, ``loss_id``, ``penalty_id`` and
+        ``problem`` are the ids and the key of its problem, missing if unknown. The other columns are those of
+        :meth:`Trace.to_pandas`, where ``loss`` and ``penalty`` are the two parts of the objective. Names of
+        columns are unique.
 
     Examples
     --------
@@ -331,7 +340,7 @@ def to_pandas(runs: Sequence[Trace]) -> pd.DataFrame:
 
 
 def _told(run: Trace, place: int) -> pd.DataFrame:
-    """Return the table of a run, with its place among others and its problem."""
+    """Return the table of a run, with columns for its index ``place`` and its problem."""
     problem, table = run.info.problem, run.to_pandas()
     # the record's own ``loss`` and ``penalty`` are numbers, so the ids have other names than in the problem
     keys = {"dataset": "dataset", "loss_id": "loss", "penalty_id": "penalty", "problem": "key"}
@@ -340,7 +349,8 @@ def _told(run: Trace, place: int) -> pd.DataFrame:
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with JSON's types: Python numbers, lists, and None for unknown or non-finite values."""
+    """Return a record with types of JSON: Python numbers, lists, and None for unknown or non-finite
+    values."""
     out: dict[str, Any] = {}
     for name, value in record.items():
         field = FIELDS.get(name)
@@ -356,29 +366,29 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def save(traces: Sequence[Trace], path: str | Path) -> None:
-    """Write runs to one file. :func:`solvers.read` reads those in ``.jsonl`` and ``.npz``.
+    """Write runs to one file; :func:`solvers.read` reads ``.jsonl`` and ``.npz`` files.
 
     Parameters
     ----------
     traces : sequence of Trace
         The runs.
     path : str or Path
-        The file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and weights); the last
-        two have λ as a column, too.
+        The file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and weights). The last
+        two also have λ as a column.
 
     Raises
     ------
     ValueError
-        If the name has another ending, or no file may be written there.
+        If the suffix is another one, or if no file may be written there.
     NotWritten
-        If the disk refuses the file; an existing file of this name is then kept.
+        If writing fails; an existing file of this name is then unchanged.
     """
     path = checked_path(path)
     _FILE_WRITERS[path.suffix](list(traces), path)
 
 
 def checked_path(path: str | Path) -> Path:
-    """Return ``path`` if runs can be saved there; else raise ValueError with the reason."""
+    """Return ``path`` if runs can be saved there; raise ValueError with the reason otherwise."""
     path = Path(path)
     if path.suffix not in _FILE_WRITERS:
         raise ValueError(f"cannot write {path.name}: the name must end in {', '.join(_FILE_WRITERS)}")
@@ -452,8 +462,10 @@ _FILE_WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON lines of runs, in the contract's order. Before the first run of each problem come the
-    lines of the problem and, if known, of its f*."""
+    """Yield the records of runs for a JSON Lines file, in the contract's order.
+
+    The records of each problem and, if known, of its f* precede the first run on it.
+    """
     before = None
     for trace in traces:
         about = trace.info.problem, _reference(trace.info)
@@ -468,20 +480,20 @@ def lines(traces: list[Trace]) -> Iterator[Mapping[str, Any]]:
 
 
 def _reference(info: RunInfo) -> Mapping[str, Any] | None:
-    """Return the line with f*; return None if f* is not known."""
+    """Return the record with f*; return None if f* is unknown."""
     if info.reference is not None or info.f_star is None:
         return info.reference
     return {"type": "reference", "f_star": info.f_star, "violation": None, "solver": None, "cached": True}
 
 
 def run_line(trace: Trace) -> dict[str, Any]:
-    """Return the line that opens a run. A branch has its origin in ``from``. If λ was changed during the run,
-    ``lams`` has each λ with its first iteration."""
+    """Return the record that begins a run. A branch has its origin in ``from``. If λ was changed during the
+    run, ``lams`` has each λ with its first iteration."""
     record = trace.info.record()
     said = ("label", "solver", "params", "from", "lams", "code")
     return {"type": "run", **{name: record[name] for name in said if name in record}}
 
 
 def iterate_line(trace: Trace, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line of one iterate."""
+    """Return the record of one iterate."""
     return {"type": "iterate", "label": trace.info.label, "solver": trace.info.solver, **plain(record)}

@@ -1,1 +1,1 @@
-"""Rules that choose which weights a solver works on, and their epochs."""
+"""Rules that choose the weights a solver works on, and schedules of their epochs."""

@@ -1,8 +1,9 @@
-"""The policy of shrinking: a threshold from the last violation, a schedule of epochs, looking back or not.
+"""The policy of shrinking: its threshold, the schedule of epochs, and whether weights come back.
 
-All solvers that shrink go by :class:`ShrinkingPolicy`. A zero weight leaves if its slack exceeds M̂/N, M̂ the
-largest violation at the iterate before. An epoch ends when the violations of the rest have fallen to the
-target of its schedule; then all weights come back. Kernels that test as they go receive the threshold.
+All solvers that shrink use :class:`ShrinkingPolicy`. A zero weight leaves if its slack exceeds M̂/N, M̂ the
+largest violation at the previous iterate. An epoch ends when the violations of the other weights have fallen
+to the target of its schedule; then all weights come back. Kernels that test weights during a pass receive the
+threshold.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 
 
 class Cooling:
-    """ε-cooling (Zhong et al. 2014, section 2.3): the target of an epoch is ε_s times V_0, the violation at
-    w = 0, or ``noise`` if that is more.
+    """Schedule of ε-cooling (Zhong et al. 2014, section 2.3).
 
-    ε_s begins at ``start`` and becomes max(``least``, ``factor`` · min(ε_s, V/V_0)) when the epoch ends with
+    The target of an epoch is ε_s times V_0, the violation at w = 0, or ``noise`` if that is larger. ε_s
+    begins at ``start`` and becomes max(``least``, ``factor`` · min(ε_s, V/V_0)) when the epoch ends with
     violation V over all weights.
     """
 
@@ -29,11 +30,12 @@ class Cooling:
 
     @property
     def target(self) -> float:
-        """Return the violation at which the working set of this epoch is done."""
+        """Return the violation on the working set at which this epoch ends."""
         return max(self.eps * self.V0, self.noise)
 
     def screen_all(self, violation: float) -> None:
-        """Ignore the violation over all weights at the start of an epoch, on which nothing depends."""
+        """Do nothing: the target does not depend on the violation over all weights at the start of an
+        epoch."""
 
     def end_epoch(self, violation: float = np.inf) -> None:
         """Lower ε_s, given the violation over all weights."""
@@ -42,9 +44,9 @@ class Cooling:
 
 @dataclass
 class FixedShare:
-    """Schedule in which an epoch ends at a fixed share of the violation over all weights at its start.
+    """Schedule in which an epoch ends at a fixed fraction of the violation over all weights at its start.
 
-    It ends at ``least`` if that is more.
+    It ends at ``least`` if that is larger.
     """
 
     share: float
@@ -56,7 +58,7 @@ class FixedShare:
         self.target = max(self.share * violation, self.least)
 
     def end_epoch(self, violation: float = np.inf) -> None:
-        """Keep the target: the screening of all weights that follows sets it."""
+        """Do nothing: the screening of all weights that follows sets the target."""
 
 
 @dataclass
@@ -66,9 +68,9 @@ class ShrinkingPolicy:
     Parameters
     ----------
     schedule : Cooling or FixedShare
-        When an epoch ends.
+        The schedule of epochs.
     n_instances : int
-        N of the threshold M̂/N.
+        N in the threshold M̂/N.
     enabled : bool
         Whether weights leave at all.
     reactivates : bool
@@ -76,7 +78,7 @@ class ShrinkingPolicy:
     resets : bool
         Whether M̂ is ∞ again in a new epoch, so that each weight is visited once before it may leave.
     epoch : int
-        The number of the first epoch.
+        The index of the first epoch.
     violation : float
         M̂ at the start.
     """
@@ -100,12 +102,15 @@ class ShrinkingPolicy:
         return self.last_violation / self.n_instances if self.enabled else np.inf
 
     def epoch_is_over(self, violation: float, *, whole: bool, stuck: bool = False) -> bool:
-        """Return whether all weights come back. They do if violations on the working set are at most the
-        target, or no step decreases f there (``stuck``)."""
+        """Return whether the epoch ends, so that all weights come back.
+
+        It ends if the violation on the working set is at most the target, or if no step decreases f there
+        (``stuck``). It never does if the set is the ``whole``, or without reactivation.
+        """
         return self.reactivates and not whole and (stuck or violation <= self.schedule.target)
 
     def end_epoch(self, violation: float) -> None:
-        """Begin the next epoch, given the violation over all weights."""
+        """Begin the next epoch; ``violation`` is that over all weights."""
         self.schedule.end_epoch(violation)
         self.epoch += 1
         if self.resets:

@@ -1,4 +1,4 @@
-"""The base of rules of the working set."""
+"""The base class of rules of the working set."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .screening import ScreeningContext
 
 @dataclass(frozen=True)
 class Rule(Declared):
-    """Base of rules: a frozen dataclass of numbers without state; the past is in :class:`.ScreeningContext`.
+    """Base of rules: a frozen dataclass of numbers. Rules have no state; see :class:`.ScreeningContext`.
 
     Attributes
     ----------
     id, name, summary, paper : str
-        The rule's identifier, name and description, and its source.
+        Identifier, name, description, and publication.
     inner_tol_ratio : float
-        The work on a part of the blocks ends when their violations are at most this share of the largest
-        violation at the last screening of all blocks. Then all are screened again. 0 waits for convergence.
+        All blocks are screened again when the violations on the working set are at most this fraction of the
+        largest violation at the last such screening. With 0 they are screened after convergence.
     dynamic : bool
         Whether all blocks are screened after each step.
     reactivates : bool
@@ -32,11 +32,11 @@ class Rule(Declared):
     by_bound : bool
         Whether exactly those zero blocks leave whose slack is at least :meth:`bound`.
     allowance : str
-        What :meth:`bound` is, in the paper's letters.
+        :meth:`bound` as a formula in the paper's letters.
 
     Notes
     -----
-    A block that is not zero stays, whatever a rule says.
+    A non-zero block always stays in the working set.
 
     Examples
     --------
@@ -61,30 +61,33 @@ class Rule(Declared):
     allowance: ClassVar[str] = ""
 
     def beginning_with(self, n: int) -> Rule:
-        """Return the rule with a first working set of up to ``n`` blocks of many; most rules have no such
-        number."""
+        """Return the rule with a first working set of up to ``n`` blocks if there are many blocks.
+
+        Return the rule itself if it has no such setting, as most rules.
+        """
         return self
 
     def bound(self, context: ScreeningContext) -> float:
-        """Return the slack beyond which a zero block leaves; ∞ if none does."""
+        """Return the slack beyond which a zero block leaves; ∞ if none leaves."""
         return np.inf
 
     def keeps(self, context: ScreeningContext) -> np.ndarray:
-        """Return which of the screened blocks belong to the working set: a guess."""
+        """Return the mask of the screened blocks that should be in the working set: a guess, which may be
+        wrong."""
         return context.slack <= self.bound(context)
 
     def proves(self, context: ScreeningContext) -> np.ndarray | None:
-        """Return which blocks are proved to be zero at the optimum, and never come back; None: none is.
+        """Return the mask of the blocks that are proved to be zero at the optimum; None if there is no proof.
 
-        It is called when all remaining blocks are screened.
+        These blocks never come back. The method is called when all remaining blocks are screened.
         """
         return None
 
     def select(self, context: ScreeningContext) -> np.ndarray:
-        """Return which blocks are in the working set: those that the rule keeps, and those that are not
+        """Return the mask of the blocks in the working set: those that the rule keeps, and those that are not
         zero."""
         return self.keeps(context) | ~context.zero
 
     def schedule(self, tol: float, aim: float, violation_at_zero: float) -> Cooling | FixedShare:
-        """Return when an epoch ends; ``aim`` is the violation at which the run ends, by its ``tol``."""
+        """Return the schedule of epochs; ``aim`` is the violation at which the run ends for its ``tol``."""
         return FixedShare(self.inner_tol_ratio, aim)

@@ -1,7 +1,7 @@
-"""The rules of the working set by id: those that shrink, strong rules, safe rules, and growing sets.
+"""The rules of the working set: shrinking rules, strong rules, safe rules, and growing sets.
 
-A rule chooses which blocks of weights a solver works on, and with which proof the others are left out. It
-goes by the slack of blocks, see :mod:`.screening`.
+A rule chooses which blocks of weights a solver works on. Safe rules prove that the other blocks are zero at
+the optimum; other rules guess it. Decisions are based on the slack of blocks, see :mod:`.screening`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .shrinking import Blondel, LiblinearShrinking, NoReturn, Zhong
 
 @dataclass(frozen=True)
 class NoRule(Rule):
-    """All blocks, always."""
+    """No rule: all blocks are always in the working set."""
 
     id = "none"
     name = "None"
@@ -30,11 +30,11 @@ class NoRule(Rule):
 
 @dataclass(frozen=True)
 class Strong(Rule):
-    """Sequential strong rule: from the optimum at λ' on, leave out what has |g_j| < 2λ - λ' there.
+    """Sequential strong rule: after the optimum at λ', leave out blocks with |g_j| < 2λ - λ' there.
 
-    That is more slack than λ' - λ, the largest violation at such a start (w = 0 is optimal at λ_max): the
-    gradient is taken to move by no more than λ does, which is no proof. So when the rest has converged, all
-    are screened, and those that are violated come in.
+    This is a slack above λ' - λ, the largest violation at such a start (w = 0 is optimal at λ_max). The rule
+    assumes that the gradient changes by at most the change of λ, which is not proved. So after convergence
+    all blocks are screened, and violated ones are added.
     """
 
     id = "strong"
@@ -55,9 +55,10 @@ class Strong(Rule):
 
 @dataclass(frozen=True)
 class GapSafe(Rule):
-    """A block leaves for good if no point of a ball around the dual optimum touches its constraint.
+    """Gap safe rule: a block leaves for good if no point of a ball around the dual optimum touches its
+    constraint.
 
-    The ball is centred at a feasible dual point; its radius √(2 gap κ/s), κ the Lipschitz constant of the
+    The ball is centred at a feasible dual point. Its radius √(2 gap κ/s), κ the Lipschitz constant of the
     loss's gradient, shrinks with the gap (dynamic rule).
     """
 
@@ -73,10 +74,10 @@ class GapSafe(Rule):
 
 @dataclass(frozen=True)
 class Growing(Rule):
-    """A set that begins with the most violated blocks and holds twice the non-zero ones at each screening.
+    """A growing set: the most violated blocks at first, then twice as many blocks as are non-zero.
 
-    skglm begins with 10 blocks and screens again at 0.3 of the violation. A screening of all blocks costs as
-    much as many sweeps over a small set; 30 and 0.03 take two thirds of the time on text and gene
+    skglm begins with 10 blocks and screens again at 0.3 of the violation. But a screening of all blocks costs
+    as much as many sweeps over a small set. With 30 and 0.03 the time is two thirds, on text and gene
     expressions.
     """
 
@@ -98,7 +99,8 @@ class Growing(Rule):
         return self._nearest(context, context.slack)
 
     def _nearest(self, context: ScreeningContext, distance: np.ndarray) -> np.ndarray:
-        """Mark the non-zero blocks, and as many again of those with the least distance."""
+        """Return the mask of the non-zero blocks, and of at least as many zero blocks with the least
+        distance."""
         n = context.zero.size
         first = max(self.first_size, min(self.largest_first_size, n // 20))
         size = min(max(first, 2 * int(np.count_nonzero(~context.zero))), n)
@@ -112,10 +114,10 @@ class Growing(Rule):
 class GrowingDual(Growing, GapSafe):
     """A growing set of the blocks whose constraints are nearest to the best feasible dual point so far.
 
-    The distance from a point to the constraint of block j is the slack there over ‖x_j‖. A block whose slack
-    exceeds its largest change within the gap safe ball is proved to be zero. The best point may be an old
-    one, so blocks that are violated now come first. Otherwise a block without which f cannot fall might be
-    left out indefinitely.
+    The distance of the point from the constraint of block j is the block's slack there, divided by ‖x_j‖. A
+    block whose slack exceeds its largest change within the gap safe ball is proved to be zero. The best point
+    may be old, so blocks that are violated now come first. Otherwise a block without which f cannot decrease
+    might be left out indefinitely.
     """
 
     id = "growing-dual"

@@ -1,4 +1,4 @@
-"""Measures of blocks of weights that a rule of the working set decides by: slack, violation, safe ball.
+"""Quantities of blocks of weights on which rules of the working set decide: slack, violation, safe ball.
 
 A block is a weight, or a row of weights if the penalty has a norm of rows. Its *slack* is how far its
 gradient may move, in ℓ2 norm, while zero stays optimal for it; it is negative if zero is not optimal. For
@@ -19,10 +19,11 @@ from ..linalg.working_set import WorkingSet
 
 @dataclass(frozen=True)
 class SafeBall:
-    """A ball around a feasible dual point that contains the dual optimum, with an entry per screened block.
+    """A ball around a feasible dual point that contains the dual optimum; arrays have one entry per screened
+    block.
 
-    A block whose ``slack`` at the centre exceeds ``max_change``, the most that its gradient changes within
-    the ball, is zero at the optimum. ``radius`` is in the space of residuals; ``gap`` is the proved bound of
+    A block is zero at the optimum if its ``slack`` at the centre exceeds ``max_change``, the largest change
+    of its gradient within the ball. ``radius`` is in the space of residuals; ``gap`` is the proved bound on
     f(w) - f* from which the radius follows.
     """
 
@@ -34,7 +35,8 @@ class SafeBall:
 
 @dataclass(eq=False)
 class ScreeningContext:
-    """Blocks that a rule screens at an iterate, with an entry per block in each array, computed when needed.
+    """Blocks that a rule screens at an iterate; derived arrays have one entry per block, computed when
+    needed.
 
     Parameters
     ----------
@@ -45,15 +47,15 @@ class ScreeningContext:
     factors : array (blocks,)
         Penalty factors of the blocks; empty if all are 1.
     previous_set : WorkingSet or None
-        The blocks of the working set before; None before there was one.
+        The blocks of the previous working set; None at the first screening.
     screened : WorkingSet
-        These blocks among all.
+        The indices of the screened blocks among all.
     previous_violation : float
-        The largest violation at the iterate before; ∞ at the first.
+        The largest violation at the previous iterate; ∞ at the first.
     threshold : float
-        Zhong's M̂/N: ``previous_violation`` over the number of instances.
+        Zhong's M̂/N: ``previous_violation`` divided by the number of instances.
     all_remaining : bool
-        Whether these are all blocks that are not proved to be zero.
+        Whether all blocks that are not proved to be zero are screened.
     ball : SafeBall or None
         The ball around the best dual point so far; None unless all remaining blocks are screened and the rule
         needs it.
@@ -101,7 +103,7 @@ class ScreeningContext:
 
     @lazy
     def was_active(self) -> np.ndarray:
-        """Return whether each block was in the working set before."""
+        """Return whether each block was in the previous working set."""
         if self.previous_set is None:
             return np.zeros(len(self.W), dtype=np.bool_)
         return self.screened.take(self.previous_set.mask())
@@ -116,19 +118,20 @@ class ScreeningContext:
 
 @dataclass(frozen=True)
 class ShrinkTest:
-    """What a test of shrinking did, for observers: of the blocks ``tested``, each of ``width`` weights, those
-    with w_j ≠ 0 or |g_j| > ``bound`` stay.
+    """The outcome of a shrinking test, for observers.
+
+    Among the blocks ``tested``, each of ``width`` weights, those with w_j ≠ 0 or |g_j| > ``bound`` stay.
 
     ``gradient`` holds g on ``tested``; for rows of weights, for penalties with several norms, and for rules
-    that do not go by a bound, it is ``l1`` minus the slack. The bound tends to ``l1``, the most that |g| may
-    be if w_j = 0 is optimal; it is -∞ if nothing leaves, and nan if another measure than |g| decides.
-    ``allowance`` is l1 - bound in letters. ``largest`` is the largest violation M of the weights that stay;
-    the working set is done when that is at most ``target``. ``returned`` lists the non-zero weights that were
-    outside the working set when the epoch before ended.
+    that do not go by a bound, it is ``l1`` minus the slack. The bound tends to ``l1``, the largest |g| for
+    which w_j = 0 is optimal. It is -∞ if nothing leaves, and nan if the rule does not compare |g| with a
+    bound. ``allowance`` is the formula of l1 - bound. ``largest`` is the largest violation M of the weights
+    that stay; the epoch ends when it is at most ``target``. ``returned`` has the non-zero weights that were
+    outside the working set when the previous epoch ended.
 
-    ``cost`` is the CPU time in seconds of all tests so far, without the gradients on working sets; nan if it
-    is not known. ``proved`` counts the weights that this test proved to be zero by the ``ball``. Its
-    ``radius`` is in the space of sG, s the scale of the loss.
+    ``cost`` is the CPU time in seconds of all tests so far, without the gradients on working sets; nan if
+    unknown. ``proved`` counts the weights that this test proved to be zero by the ``ball``. Its ``radius`` is
+    in the space of sG, s the scale of the loss.
     """
 
     tested: WorkingSet
@@ -148,8 +151,10 @@ class ShrinkTest:
 
 @kernel
 def weigh(W, G, l1, l2, sup, factors, slack, violation, zero):
-    """Write slack, violation and whether it is zero for each block, a row of W; G is the gradient of loss and
-    ridge."""
+    """Write the slack of each block, its violation, and whether it is zero.
+
+    A block is a row of W; G is the gradient of loss and ridge.
+    """
     out = np.empty(W.shape[1])
     for j in range(W.shape[0]):
         v = factor_of(factors, j)
@@ -168,7 +173,7 @@ def weigh(W, G, l1, l2, sup, factors, slack, violation, zero):
 
 @kernel
 def largest_violation(w, g, l1):
-    """Return the largest violation of single weights, without an array of all."""
+    """Return the largest violation of single weights, without storing all violations."""
     largest = 0.0
     for j in range(w.size):
         largest = max(largest, abs(g[j]) - l1 if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * l1))
@@ -177,19 +182,18 @@ def largest_violation(w, g, l1):
 
 @kernel
 def slacks(G, l1, l2, sup, out):
-    """Write the slack of each row of gradients."""
+    """Write the slack of each row of the gradient G to ``out``."""
     for j in range(G.shape[0]):
         out[j] = slack_of(G[j], l1, l2, sup)
 
 
 @kernel
 def slack_of(g, l1, l2, sup):
-    """Return a lower bound of how far the gradient g of a row may move while zero stays optimal; it is
-    negative if zero is not optimal.
+    """Return a lower bound on the slack of a row with gradient g; it is negative if zero is not optimal.
 
-    Zero is optimal if no entry is left of S(g, l1), or its norm is at most that of the row: ‖·‖₂ <= l2, or
-    ‖·‖₁ <= sup. A move by r takes an entry a below l1 to no more than r - a, in norm. It changes ‖S(g)‖₂ by
-    at most r, and ‖S(g)‖₁ by at most r √m.
+    Zero is optimal if S(g, l1) is zero, or its norm is at most the strength: ‖·‖₂ <= l2, or ‖·‖₁ <= sup. A
+    move by r takes an entry a below l1 to no more than r - a, in norm. It changes ‖S(g)‖₂ by at most r, and
+    ‖S(g)‖₁ by at most r √m.
     """
     top, squares, total = 0.0, 0.0, 0.0
     for c in range(g.size):

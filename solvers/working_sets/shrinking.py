@@ -1,7 +1,7 @@
-"""Shrinking rules: Zhong's (Algorithm 2 of Zhong et al. 2014, lines 3 to 16), and those that share its test.
+"""Shrinking rules: Zhong's (Algorithm 2 of Zhong et al. 2014, lines 3 to 16), and others with the same test.
 
 :meth:`Zhong.bound` is the bound of the test in line 6, and :meth:`Zhong.schedule` decides when an epoch ends
-(line 10). ``prox-qn`` goes by both, unless it is given another rule.
+(line 10). ``prox-qn`` uses both, unless another rule is chosen.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from .screening import ScreeningContext
 
 @dataclass(frozen=True)
 class Zhong(Rule):
-    """A block leaves if its slack is at least M̂/N, M̂ the largest violation at the iterate before.
+    """Zhong's rule: a block leaves if its slack is at least M̂/N, M̂ the largest violation at the previous
+    iterate.
 
-    An epoch ends, and all blocks come back to be tested at once, when the violations of the rest have fallen
-    to ε_s V_0. ε_s begins at ``cooling_start`` and falls by the factor ``cooling`` or more from epoch to
-    epoch. Without ``cooling_start`` the target is a tenth of the violation over all blocks at the start of
-    the epoch.
+    An epoch ends when the violations of the other blocks have fallen to ε_s V_0. Then all blocks come back
+    and are tested at once. ε_s begins at ``cooling_start`` and is multiplied by ``cooling`` or less from
+    epoch to epoch. Without ``cooling_start`` the target is a tenth of the violation over all blocks at the
+    start of the epoch.
     """
 
     id = "zhong"
@@ -37,7 +38,7 @@ class Zhong(Rule):
     cooling: float = 0.1
 
     def bound(self, context: ScreeningContext) -> float:
-        """Return M̂/N: a zero block leaves with this slack or more, a weight or a row of weights."""
+        """Return M̂/N: a zero block, a weight or a row of weights, leaves with at least this slack."""
         return context.threshold
 
     def keeps(self, context: ScreeningContext) -> np.ndarray:
@@ -58,8 +59,8 @@ class Zhong(Rule):
 
 @dataclass(frozen=True)
 class NoReturn(Zhong):
-    """Zhong's test without reactivation: weights that have left are never screened again, to show its
-    effect."""
+    """Zhong's test without reactivation, to show its effect: weights that have left are never screened
+    again."""
 
     id = "no-return"
     name = "Without return"
@@ -69,7 +70,7 @@ class NoReturn(Zhong):
 
 @dataclass(frozen=True)
 class LiblinearShrinking(Zhong):
-    """The same test, of all blocks, before each step: nothing is left out for longer."""
+    """Zhong's test of all blocks before each step: a block is left out for one step only."""
 
     id = "liblinear"
     name = "liblinear's shrinking"
@@ -81,7 +82,7 @@ class LiblinearShrinking(Zhong):
 
 @dataclass(frozen=True)
 class Blondel(Rule):
-    """The same test; all blocks come back when the rest has converged, and stay for that screening."""
+    """Zhong's test; all blocks come back after convergence, and stay until the next screening."""
 
     id = "blondel"
     name = "Blondel's shrinking"
@@ -97,8 +98,10 @@ class Blondel(Rule):
 
 @kernel
 def shrink_weights(w, g, l1, bound):
-    """Return which weights stay, w_j ≠ 0 or |g_j| > λ - M̂/N (line 6), and M, the largest |∂_j f| of eq. (16)
-    among them; ``bound`` is M̂/N."""
+    """Return the mask of the weights that stay, w_j ≠ 0 or |g_j| > λ - M̂/N (line 6), and M.
+
+    M is the largest |∂_j f| of eq. (16) among these weights; ``bound`` is M̂/N.
+    """
     keep, M = np.empty(w.size, np.bool_), 0.0
     for j in range(w.size):
         keep[j] = w[j] != 0.0 or abs(g[j]) - l1 + bound > 0.0

@@ -1,4 +1,4 @@
-"""Block coordinate descent with Anderson's extrapolation: Bertrand and Massias, AISTATS 2021."""
+"""Block coordinate descent with Anderson extrapolation: Bertrand and Massias, AISTATS 2021."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .bcd_kernels import Blocks
 
 @dataclass(frozen=True)
 class AndersonBCD(WorkingSetSolver):
-    """Cyclic proximal steps with one over the Lipschitz constant of each row, and an extrapolated point.
+    """Cyclic proximal steps on rows, with inverse Lipschitz constants as step lengths, and extrapolation.
 
     An iterate is M cyclic passes over the rows of the working set, and an extrapolation from the points w_k
-    after them. The combination Σ_k c_k w_k, Σ c_k = 1, has the shortest residual Σ_k c_k (w_k - w_{k-1})
-    (eq. 7). It is accepted if f is lower than after the last pass. Near the optimum the passes act as a
-    linear map, of which the combination is nearly the fixed point.
+    after them. The combination Σ_k c_k w_k, Σ c_k = 1, has the shortest residual Σ_k c_k (w_k - w_{k-1}) (eq.
+    7). It is accepted if f is lower than after the last pass. Near the optimum the passes act as a linear
+    map, and the combination is nearly its fixed point.
 
     The residual at an extrapolated point is the extrapolated dual point of celer, which ``rule=growing-dual``
     uses.
@@ -50,7 +50,8 @@ class AndersonBCD(WorkingSetSolver):
 
 
 class ExtrapolatedPasses(WorkingSetSteps):
-    """Passes over the rows of the working set, and the points after them."""
+    """The steps of a run: passes over the rows of the working set, and extrapolation from the points after
+    them."""
 
     def __init__(self, solver: AndersonBCD, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
@@ -79,7 +80,7 @@ class ExtrapolatedPasses(WorkingSetSteps):
         return without_search(point)
 
     def _settled(self, point: Point, state: WorkingSetState) -> Point:
-        """Return the point at the current weights; its scores are recomputed now and then."""
+        """Return the point at the current weights; its scores are recomputed from time to time."""
         self.count += self.solver.memory
         scores = point.scores
         if self.count >= REFRESH:

@@ -36,21 +36,20 @@ NO_SEARCH = RowSearch(0.0, 0.0, 1.0)
 class BlockCoordinateDescent(Solver):
     """Block coordinate descent: a block is the row of weights of one feature, an iterate is one pass.
 
-    A pass visits as many blocks as are active.
+    A pass visits all active blocks. In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards
+    W_j*. The scores move with it, at the samples that have the feature, so that a block costs O(n̂ m). The
+    run ends when the violations met in a pass are at most ``tol`` times those of the first pass (section
+    4.5). ``bcd-ls`` compares their sums, ``bcd-cst`` their maxima. With the min-norm rule the reference is a
+    pass from w = 0, even if the run starts elsewhere. For ``bcd-cst``, whose random rows may miss violated
+    ones, the reference is a pass over all rows. Finally the violation over all rows must also be at most
+    ``tol`` times that at w = 0.
 
-    In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards W_j*. The scores move with it, at
-    the samples that have the feature, so that a block costs O(n̂ m). The run ends when the violations met in
-    a pass are at most ``tol`` times those of the first pass (section 4.5). Their sum counts for ``bcd-ls``,
-    their maximum for ``bcd-cst``. With the min-norm rule the first pass is one from w = 0 even if the run is
-    not; for ``bcd-cst``, whose random rows may miss those that are violated, it is one over all rows. The
-    violation over all rows must then be as small relative to that at w = 0.
-
-    Algorithms 1 to 3 have no shrinking: it is the extension of section 5.2.4, which ``preset=paper`` leaves
-    out. With ``shrinking`` a row at zero is left out if it would stay optimal for λ - v_max/n. Here v_max is
-    the largest violation of the previous pass, see :class:`.policy.ShrinkingPolicy`. All rows come back, and
-    an epoch begins, when the violations of the rest are at most ``revisit`` times those of the epoch's first
-    pass. (The paper waits until the rest has converged: that is ``revisit`` 0.) v_max is kept then: every row
-    is visited in that pass before it may leave again.
+    Shrinking is not part of algorithms 1 to 3: it is the extension of section 5.2.4, which ``preset=paper``
+    switches off. With ``shrinking`` a zero row is left out if it would stay optimal for λ - v_max/n. Here
+    v_max is the largest violation of the previous pass, see :class:`.policy.ShrinkingPolicy`. All rows come
+    back, and an epoch begins, when the other rows' violations are at most ``revisit`` times those of the
+    epoch's first pass. (The paper waits until the other rows have converged, as with ``revisit=0``.) The
+    first pass of an epoch visits every row.
     """
 
     paper = "Blondel et al. 2013, algorithms 1-3"
@@ -127,8 +126,11 @@ class BlockCoordinateDescent(Solver):
                 passes.shrink()
 
     def first(self, problem: Problem, w0: np.ndarray | None) -> float:
-        """Return the sum or maximum of the violations at w = 0, to which ``tol`` is relative; 0 if the first
-        pass meets just these (after a warm start it meets smaller ones)."""
+        """Return the violations at w = 0, to which ``tol`` is relative: their sum or their maximum.
+
+        Return 0 if the first pass measures them anyway. After a warm start that pass would meet smaller
+        violations.
+        """
         if self.rule == "paper" or (self.sums and w0 is None):
             return 0.0
         if not self.sums:
@@ -139,20 +141,20 @@ class BlockCoordinateDescent(Solver):
         return float(each.sum())
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
-        """Return the features of pass n, in the order of their visits."""
+        """Return the features that pass n visits, in order."""
         raise TypeError(f"{type(self).__name__} does not define sequence")
 
     def constants(self, problem: Problem) -> np.ndarray:
-        """Return K_j of each feature; an empty array if a search takes their place."""
+        """Return K_j of each feature; an empty array if a search is used instead."""
         return np.zeros(0)
 
     def searching(self) -> RowSearch:
-        """Return the settings of that search."""
+        """Return the settings of the line search in a block."""
         return NO_SEARCH
 
 
 class RowUpdates:
-    """Updates of rows of W in turn, and the data that they read."""
+    """Updates of rows of W one after another, and the data that they read."""
 
     def __init__(self, problem: Problem, blocks: Blocks) -> None:
         self.problem, self.blocks, design, penalty = problem, blocks, problem.design, problem.penalty
@@ -164,9 +166,12 @@ class RowUpdates:
     def run(
         self, point: Point, order: np.ndarray, searching: RowSearch, threshold: float, *, paper: bool
     ) -> tuple[float, float, int, np.ndarray]:
-        """Update rows in turn, as :func:`.bcd_kernels.update_rows` does, in place of weights and scores of
-        the point; return the sum and the largest of the violations met, the trials, and the longest
-        search."""
+        """Update rows one after another with :func:`.bcd_kernels.update_rows`, in place of weights and
+        scores.
+
+        Return the sum and the largest of the violations met, the number of trials, and the log of the longest
+        search.
+        """
         design = self.problem.design
         W, _ = design.split(point.w)
         work = np.cumsum(design.column_nnz[order] * design.n_outputs)
@@ -206,15 +211,17 @@ class RowPasses:
         return self.active.size == self.blocks.keep.size
 
     def shrink(self) -> None:
-        """Leave out the features that the last pass marked."""
+        """Leave out the features that the last pass marked to leave."""
         kept = self.blocks.keep[self.active]
         if not kept.all():
             self.active, design = self.active[kept], self.problem.design
             self.working_set = design.working_set(weights_of(self.active, design.n_outputs))
 
     def run(self, order: np.ndarray, threshold: float) -> tuple[float, float, SearchResult[Point]]:
-        """Make a pass, and mark rows to leave by the ``threshold`` v_max/n; return the sum and the largest of
-        the violations met, and the outcome of the searches."""
+        """Make a pass, and mark rows to leave with the ``threshold`` v_max/n.
+
+        Return the sum and the largest of the violations met, and the outcome of the searches.
+        """
         solver, problem, search = self.solver, self.problem, self.blocks.K.size == 0
         kinks = sum(problem.penalty.row_norms)
         share = threshold / kinks if kinks else np.inf
@@ -236,8 +243,10 @@ class RowPasses:
 
 
 def _search_log(longest: np.ndarray) -> SearchLog | None:
-    """Return the log of the longest search of a pass, from the array of the kernel; None if there was no
-    search."""
+    """Return the log of the longest search of a pass, from the array that the kernel wrote.
+
+    Return None if there was no search.
+    """
     count, before, row = longest[0]
     if count == 0:
         return None
@@ -251,8 +260,8 @@ def _search_log(longest: np.ndarray) -> SearchLog | None:
 class BCDLS(BlockCoordinateDescent):
     """Block coordinate descent with an Armijo search (7), as in Tseng and Yun 2009.
 
-    𝓛_j is computed from the second derivatives h_j of eq. (6). h_j is computed in
-    :mod:`...problems.losses.feature_columns`, and the search is in :func:`.bcd_kernels.update_rows`.
+    𝓛_j is computed from the second derivatives h_j of eq. (6): see :mod:`...problems.losses.feature_columns`.
+    The search is in :func:`.bcd_kernels.update_rows`.
 
     ``preset=paper`` gives the paper's method: ``order="cyclic"``, ``lengthen=1``, ``moves=0``,
     ``rule="paper"``, ``revisit=0`` and no shrinking. The defaults go beyond it in three ways.
@@ -268,7 +277,7 @@ class BCDLS(BlockCoordinateDescent):
     depend on the units of the features.
 
     Third, every few passes the best combination of the last ``moves`` moves is added if it lowers f (see
-    :class:`.RecentMoves`). If the number of passes is large, this halves it once more.
+    :class:`.RecentMoves`). This halves the number of passes once more if it is large.
     """
 
     id = "bcd-ls"
@@ -322,7 +331,10 @@ class BCDLS(BlockCoordinateDescent):
 
 @dataclass(frozen=True)
 class BCDCST(BlockCoordinateDescent):
-    """Rows drawn uniformly, 𝓛_j a Lipschitz constant of the row, no search: Richtárik and Takáč 2012."""
+    """Block coordinate descent on random rows, with Lipschitz constants 𝓛_j and no search.
+
+    Richtárik and Takáč 2012.
+    """
 
     id = "bcd-cst"
     name = "BCD (CST)"

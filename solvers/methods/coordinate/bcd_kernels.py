@@ -1,4 +1,4 @@
-"""Kernels of block coordinate descent: passes over rows of W, with the scores kept up to date in place."""
+"""Kernels of block coordinate descent: passes over rows of W that update the scores in place."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from ...linalg.row_norms import (
 from ...problems.losses.feature_columns import column_entries, column_pass, scratch_for
 from ...search.line_search import OBJECTIVE_ROUNDING, Armijo
 
-#: Steps tried, at most.
+#: Maximal number of trial steps.
 MAX_ARMIJO_TRIALS = Armijo.least_trials
 #: Least factor s_j of the second derivatives in 𝓛_j.
 MIN_CURVATURE_SHARE = 0.1
 
 
 class Blocks(NamedTuple):
-    """State of each feature: whether it stays active, its K_j (empty with a search), and with a search
-    the least 𝓛_j and the share s_j of the second derivatives."""
+    """State of each feature.
+
+    ``keep`` is whether it stays active, and ``K`` its K_j, empty with a search. With a search ``floor`` is
+    the least 𝓛_j and ``shares`` the factor s_j of the second derivatives.
+    """
 
     keep: np.ndarray
     K: np.ndarray
@@ -46,8 +49,10 @@ class Strengths(NamedTuple):
 
 
 class RowSearch(NamedTuple):
-    """Settings of the search along a row: factor of the steps, share of the predicted decrease, factor of
-    s_j."""
+    """Settings of the search along a row.
+
+    These are the factor of the steps, the fraction of the predicted decrease required, and the factor of s_j.
+    """
 
     omega: float
     sigma: float
@@ -55,9 +60,9 @@ class RowSearch(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Arrays for one row, and for the trials of a search.
+    """Work arrays for one row, and for the trials of a search.
 
-    They hold its gradient and second derivatives (then a part of the step), the new row and the step to it.
+    They are its gradient and second derivatives (later a part of the step), the new row and the step to it.
     ``work`` is for kernels along columns.
     """
 
@@ -74,17 +79,20 @@ def update_rows(
     data, Z, W, order, blocks, strengths, factors, searching, threshold, ignore_direction, longest
 ):
     """Update the rows of W of the features in ``order``, one after the other (Blondel et al. 2013, Algorithm
-    2); Z = X W moves with W. ``data`` is read by :mod:`...problems.losses.feature_columns`.
+    2).
 
-    𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search if K is empty. If it is zero, only
-    the penalty depends on the row. s_j falls by the factor ``lengthen`` if the first trial is taken, and
-    doubles, up to 1, if it is not. The strengths of row j are multiplied by its entry of ``factors``. A row
-    at zero is left out, and marked in ``keep``, if it stays optimal when its factor falls by ``threshold``.
-    Returns the sum and the largest of the violations, the trials, and the entries of X read.
+    Z = X W is updated with W. ``data`` is for the kernels of :mod:`...problems.losses.feature_columns`.
 
-    ``longest`` gets the longest search, unless the one it holds is as long: first the number of trials, f
-    before and j; then t, f and the most that the rule allows, one row per trial. That f is the part that
-    depends on the row, up to a constant.
+    Without a search 𝓛_j is K_j. If K is empty, there is a search, and 𝓛_j is s_j max(‖h_j‖_∞, floor_j). If
+    𝓛_j is zero, only the penalty depends on the row. s_j is multiplied by ``lengthen`` if the first trial is
+    accepted; otherwise it doubles, up to 1. The strengths of row j are multiplied by its entry of
+    ``factors``. A zero row is left out, and False in ``keep``, if it stays optimal when its factor decreases
+    by ``threshold``. Returns the sum and the largest of the violations, the number of trials, and the entries
+    of X read.
+
+    The longest search is written to ``longest``, unless the one stored there is as long. Its first row has
+    the number of trials, f before and j. One row per trial follows: t, f and the largest f that the rule
+    accepts. This f is the part that depends on the row, up to a constant.
     """
     keep, K, floor, shares = blocks
     scale = strengths.scale
@@ -129,8 +137,10 @@ def update_rows(
 
 @inlined
 def weigh(w, G, H, scale, ridge):
-    """Turn the gradient G of a row's loss into that of loss and ridge; return whether the row is zero, and
-    the largest of its second derivatives H."""
+    """Scale the gradient G of a row's loss and add that of the ridge, in place.
+
+    Return whether the row w is zero, and its largest second derivative in H.
+    """
     zero, steepest = True, 0.0
     for c in range(w.size):
         G[c] = scale * G[c] + ridge * w[c]
@@ -141,7 +151,7 @@ def weigh(w, G, H, scale, ridge):
 
 @inlined
 def zero_suffices(G, left, l1, l2, sup, out):
-    """Return whether a row stays optimal at zero when the strengths fall to the share ``left``."""
+    """Return whether zero stays optimal for a row if the strengths are multiplied by ``left``."""
     for c in range(G.size):
         out[c] = G[c]
     row_prox(out, left * l1, left * l2, left * sup)
@@ -150,8 +160,10 @@ def zero_suffices(G, left, l1, l2, sup, out):
 
 @inlined
 def proximal_step(w, L, strengths, space):
-    """Write V = prox_{λR/L}(w - G/L), or 0 if L is zero, and V - w to ``step``; return the slope along it,
-    and whether it is not zero."""
+    """Write V = prox_{λR/L}(w - G/L), or 0 if L is zero, and V - w to ``step``.
+
+    Return the slope along the step, and whether the step is not zero.
+    """
     _, _, l1, l2, sup = strengths
     G, _, V, step, _, _ = space
     slope, moves = 0.0, False
@@ -168,8 +180,11 @@ def proximal_step(w, L, strengths, space):
 
 @inlined
 def search_along(data, Z, w, j, loss, slope, strengths, searching, space, longest):
-    """Search from row w to V by Armijo's rule, and move row and scores; return the trials, how often the
-    scores moved, and whether the first trial passed by more than rounding."""
+    """Search from row w towards V by Armijo's rule, and move row and scores.
+
+    Return the number of trials, the number of updates of the scores, and whether the first trial was accepted
+    with a decrease above rounding.
+    """
     scale, ridge, l1, l2, sup = strengths
     _, part, V, step, work, tried = space
     penalty_before, after_penalty = row_value(w, l1, l2, sup), row_value(V, l1, l2, sup)
@@ -222,7 +237,7 @@ def move_scores(data, Z, j, change):
 def block_violation(w, g, l1, l2, sup, out, ignore_direction):
     """Return the violation of a row: the norm of its minimum-norm subgradient.
 
-    With ``ignore_direction``, and λ‖·‖₂ as the only penalty, the violation is |‖G‖₂ - λ|, eq. (9) for a
+    With ``ignore_direction`` and λ‖·‖₂ as the only penalty, return the violation |‖G‖₂ - λ|, eq. (9) for a
     nonzero row.
     """
     if ignore_direction and l1 == 0.0 and sup == 0.0:

@@ -1,8 +1,8 @@
-"""Covariance updates: coordinate descent over a quadratic model whose matrix Q = AᵀHA is held.
+"""Covariance updates: coordinate descent over a quadratic model whose matrix Q = AᵀHA is stored.
 
-A are the columns of X of a working set, H is diagonal. Once Q is there, a visit of a weight costs no entry of
-X: the gradient of the model is kept, and a move adds a row of Q to it (Friedman, Hastie and Tibshirani 2010,
-section 2.2). Sweeps take turns with steps to the minimum on the support, by a Cholesky factor of Q there.
+A are the columns of X of a working set, H is diagonal. Once Q is stored, visiting a weight reads no entry of
+X: each move adds a row of Q to the gradient of the model (Friedman, Hastie and Tibshirani 2010, section 2.2).
+Sweeps alternate with steps to the minimum on the support, from a Cholesky factor of Q there.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ...linalg.design import Design
 from ...linalg.row_norms import soft_thresholded
 from .newton_kernels import curvature_of
 
-#: Members up to which Q is held: 32 MB.
+#: Members up to which Q is stored: 32 MB.
 MOST_COVARIANCE_MEMBERS = 2_000
 #: Visits of entries in a sweep that cost as much as an entry turned into rows, two products of entries in a
 #: row, an entry gathered, and a product of full columns by BLAS.
 VISITS_PER_TURN, VISITS_PER_PRODUCTS, VISITS_PER_GATHER, VISITS_BY_BLAS = 2.5, 1.0, 0.5, 1 / 50
 #: Products per call, some 5 ms, and the rows of a call.
 COVARIANCE_PRODUCTS_PER_CALL, COVARIANCE_ROWS_PER_CALL = 5_000_000, (32, 4096)
-#: Columns held for later working sets, relative to those of the present one.
+#: Columns stored for later working sets, relative to those of the current one.
 MOST_HELD_RATIO = 2
 #: Operations of a call of sweeps, some 20 ms.
 COVARIANCE_OPERATIONS_PER_CALL = 40_000_000
@@ -37,9 +37,9 @@ DEPENDENT, LEVEL = 1e-10, 1e-9
 
 
 class Covariances:
-    """Q = AᵀHA of working sets; with H = sI, columns that were in a set before are not multiplied again.
+    """Q = AᵀHA of working sets; with H = sI, products of columns from earlier sets are reused.
 
-    ``h`` holds the diagonal of H; if it is empty, H is sI, of which ``scale`` is the s.
+    ``h`` is the diagonal of H; if it is empty, H is sI with s = ``scale``.
     """
 
     def __init__(self, design: Design, scale: float) -> None:
@@ -52,12 +52,13 @@ class Covariances:
         self.place[self.held] = np.arange(self.held.size)
 
     def on(self, design: Design) -> Covariances:
-        """Return these for a run of its own on the same data: it counts the entries that it reads."""
+        """Return this object for another run on the same data, which counts the entries of X that it
+        reads."""
         self.design = design
         return self
 
     def cost(self, features: np.ndarray, h: np.ndarray) -> float:
-        """Estimate what Q of these features costs, in visits of entries by sweeps."""
+        """Return an estimate of the cost of Q for these features, in entries that sweeps visit."""
         new = features if h.size else features[self.place[features] < 0]
         lengths = self.design.column_nnz
         if features.size > MOST_COVARIANCE_MEMBERS:
@@ -73,7 +74,8 @@ class Covariances:
         return VISITS_PER_TURN * entries + VISITS_PER_PRODUCTS * products
 
     def _few(self, n: int) -> bool:
-        """Return whether to multiply n columns one by one: this costs less than to turn all into rows."""
+        """Return whether n columns should be multiplied one by one, which then costs less than a conversion
+        to rows."""
         return n * VISITS_PER_GATHER <= VISITS_PER_TURN
 
     def of(self, features: np.ndarray, h: np.ndarray) -> np.ndarray:
@@ -94,11 +96,11 @@ class Covariances:
         return self.Q[np.ix_(places, places)]
 
     def _full(self, features: np.ndarray) -> bool:
-        """Return whether all entries of these columns are stored."""
+        """Return whether all entries of these columns are stored explicitly, zeros included."""
         return not self.design.binary and bool((self.design.column_nnz[features] == self.design.n_rows).all())
 
     def _products(self, features: np.ndarray, first: int, h: np.ndarray) -> np.ndarray:
-        """Return AᵀHA of these columns, without the square of the first columns up to ``first``."""
+        """Return AᵀHA of these columns, without the products among the first ``first`` columns."""
         Q = np.zeros((features.size, features.size))
         columns, places = self.design.columns_of(features)
         if self._full(features):
@@ -152,8 +154,10 @@ class Covariances:
 
 @kernel
 def copy_full(starts, values, places, row, times, out):
-    """Copy rows of full columns from ``row`` of the block on, a column in each row of ``out``. Entries are
-    multiplied by ``times``, unless it is empty."""
+    """Copy entries of full columns of a block, from its row ``row`` on, to the rows of ``out``.
+
+    Entries are multiplied by ``times``, unless it is empty.
+    """
     for q in range(places.size):
         at = starts[places[q]] + row
         for i in range(out.shape[1]):
@@ -162,7 +166,8 @@ def copy_full(starts, values, places, row, times, out):
 
 @kernel
 def multiply(starts, rows, values, places, p, h, n, out):
-    """Add Σ_i h_i x_ip x_iq to out[q] for each column q of a block of ``n`` rows; return the entries read."""
+    """Add Σ_i h_i x_ip x_iq over a block of ``n`` rows to out[q] for each column q; return the entries
+    read."""
     own, read = np.zeros(n), 0
     for k in range(starts[places[p]], starts[places[p] + 1]):
         i = rows[k]
@@ -178,8 +183,8 @@ def multiply(starts, rows, values, places, p, h, n, out):
 def add_products(starts, features, values, h, first, row, most, Q):
     """Add h_i x_ip x_iq to Q[p, q] for rows from ``row`` on, with p >= ``first`` and q <= p.
 
-    Features of a row ascend. Return the row after the last one: at most ``most`` products are added, and at
-    least a row of them. There are no ``values`` if all are one, no ``h`` if all of it is one.
+    Features of a row must be ascending. Stop after about ``most`` products, but add at least one row; return
+    the next row. ``values`` is empty if all are one, and ``h`` if all of it is one.
     """
     added = 0
     while row < starts.size - 1 and added < most:
@@ -198,7 +203,7 @@ def add_products(starts, features, values, h, first, row, most, Q):
 
 @kernel
 def curvatures(columns, features, h, scale, ridges, H):
-    """Write the curvature of weights to H, of those for which it is negative."""
+    """Write the curvature of each weight to H where it is negative, that is, not computed yet."""
     for k in range(features.size):
         if H[k] < 0.0:
             H[k] = ridges[k] + curvature_of(columns, features[k], h, scale)
@@ -208,11 +213,11 @@ def curvatures(columns, features, h, scale, ridges, H):
 def covariance_sweeps(Q, v, c, H, l1, bounded, goal, most, operations):
     """Minimize cᵀd + ½dᵀQd + Σ l1_k |v_k + d_k| over d, and add d to v and Qd to c in place.
 
-    Sweeps over all weights end when no violation is above ``goal``, when none moves a weight, after ``most``
-    of them, or after so many ``operations``. Steps to the minimum on the support follow when sweeps have cost
-    more than some of them, until one changes no sign; each counts as a sweep. If the model is not known to be
-    ``bounded`` and Q is singular on the support, there are no such steps: they might be of any length. Return
-    the number of sweeps and whether they end for good.
+    Sweeps over all weights end when no violation is above ``goal``, or when a sweep moves no weight. They
+    also end after ``most`` sweeps, or this number of ``operations``. Once sweeps have cost more than a few
+    steps to the minimum on the support, such steps follow until one changes no sign. Each counts as a sweep.
+    They are left out if the model is not known to be ``bounded`` and Q is singular on the support: steps
+    might be arbitrarily long. Return the number of sweeps and whether no further call is needed.
     """
     size = v.size
     done, spent, since, most_on_support = 0, 0, 0, MOST_ON_SUPPORT
@@ -249,7 +254,7 @@ def covariance_sweeps(Q, v, c, H, l1, bounded, goal, most, operations):
 
 @kernel
 def cost_of_step(support, size):
-    """Return the operations of a step on a support, in those of sweeps."""
+    """Return the cost of a step on a support, in operations of sweeps."""
     return support * support * support // 12 + support * size
 
 
@@ -262,8 +267,10 @@ def add_row(row, times, c):
 
 @kernel
 def violation_and_support(v, c, l1):
-    """Return the largest violation at v, where the gradient is c, and the number of weights on the support:
-    those that are not zero, or have no penalty."""
+    """Return the largest violation at v for the gradient c, and the number of weights on the support.
+
+    The support consists of the weights that are non-zero or not penalised.
+    """
     largest, support = 0.0, 0
     for k in range(v.size):
         if v[k] != 0.0 or l1[k] == 0.0:
@@ -276,12 +283,12 @@ def violation_and_support(v, c, l1):
 
 @kernel
 def step_on_support(Q, v, c, l1, bounded, support):
-    """Move towards the minimum on the support with the signs of v, until the first weight is zero, and update
-    v and c in place. Return 1 if the minimum is reached, else 0.
+    """Move towards the minimum on the support, keeping the signs of v, until the first weight becomes zero.
 
-    If a column depends on others of the support, the model is straight along a line: the move goes down that
-    line. Where the model is level there, the weight stays. If the model may not be ``bounded``, return -1 in
-    place of a move.
+    Update v and c in place. Return 1 if the minimum is reached, else 0. If a column is a linear combination
+    of others of the support, the model is linear along some direction. The move then follows this direction
+    downwards; if the model is constant along it, the weight stays. If the model may not be ``bounded``,
+    return -1 without moving.
     """
     members, down = np.empty(support, np.int64), np.empty(support)
     n = 0
@@ -338,7 +345,7 @@ def step_on_support(Q, v, c, l1, bounded, support):
 
 @kernel
 def solve_above(U, free, z, n):
-    """Overwrite the first n entries of z by U⁻¹z, of which those that are not ``free`` are zero."""
+    """Overwrite the first n entries of z by U⁻¹z; entries that are not ``free`` become zero."""
     for i in range(n - 1, -1, -1):
         if not free[i]:
             z[i] = 0.0
@@ -351,8 +358,11 @@ def solve_above(U, free, z, n):
 
 @kernel
 def reach(members, v, z, l1, most):
-    """Return the step along z, of at most ``most``, at which the first penalised weight is zero, and which
-    member that is; -1 if none is."""
+    """Return the step along z, at most ``most``, at which the first penalised weight becomes zero, and its
+    index.
+
+    The index is among the ``members``; it is -1 if no weight becomes zero.
+    """
     t, first = most, -1
     for i in range(z.size):
         k = members[i]

@@ -29,14 +29,15 @@ SCORES_PER_ITERATE = 200_000_000
 
 @dataclass(frozen=True)
 class CRFBlockCoordinateDescent(Solver):
-    """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them, or
-    a part of a long one.
+    """Block coordinate descent for chain CRFs; a block is the weights of one feature, or all transitions.
+
+    An iterate is a sweep over the blocks, or a part of a long sweep.
 
     In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y). This h ignores the covariance between
-    positions and between labels. Zhong et al. 2014, section 6, has the rest: an Armijo search along the step,
-    on the instances that contain the feature; shrinking of single weights in epochs (section 2.3); and h >=
-    1e-10 s Σ x². ``damping`` is the safeguard of the original instead of the search, h times 1.5 max(1,
-    |g/h|).
+    positions and between labels. Zhong et al. 2014, section 6, add three things: an Armijo search along the
+    step, on the instances that contain the feature; shrinking of single weights in epochs (section 2.3); and
+    h >= 1e-10 s Σ x². ``damping`` replaces the search by the safeguard of Sokolovska et al., h times 1.5
+    max(1, |g/h|).
     """
 
     id = "crf-bcd"
@@ -127,7 +128,8 @@ class CRFBlockCoordinateDescent(Solver):
         return violation
 
     def step(self, w: np.ndarray, g: np.ndarray, h: np.ndarray, l1: float, longest: float) -> np.ndarray:
-        """Return S(h w - g, λ)/h - w, with curvature ``h`` damped if asked for, no entry beyond ±longest."""
+        """Return S(h w - g, λ)/h - w, with entries clipped to ±longest and curvature ``h``, damped if so
+        set."""
         if self.damping:
             h = h * 1.5 * max(1.0, float(np.max(np.abs(g / h))))
         new = w - g / h
@@ -146,9 +148,12 @@ class CRFBlockCoordinateDescent(Solver):
 
 
 class _Block(NamedTuple):
-    """A block of weights: its number, its place in w, the instances that it scores, and whether it is the
-    tail; the rows of X that have its feature, and the entries there. A weight of the tail counts as a feature
-    that is 1 in each row."""
+    """A block of weights and the data that it affects.
+
+    ``number`` is its index, and ``at`` its slice of w. ``instances`` are those that it scores. ``rows`` are
+    the rows of X with its feature, and ``x`` the entries there. Each weight of the tail is treated as a
+    feature that is 1 in every row.
+    """
 
     number: int
     at: slice
@@ -159,8 +164,10 @@ class _Block(NamedTuple):
 
 
 class SweepState:
-    """The weights and scores of a run, and the loss and residual of each instance, stale once its scores have
-    moved."""
+    """The weights and scores of a run, and the loss and residual of each instance.
+
+    Residuals are stale once the scores of their instance have moved.
+    """
 
     def __init__(self, solver: CRFBlockCoordinateDescent, problem: Problem, point: Point) -> None:
         design = problem.design
@@ -176,7 +183,7 @@ class SweepState:
         self.handled = 0
 
     def recompute(self, scores: Scores | None = None) -> None:
-        """Recompute the scores from the weights, against drift, and all that follows from them."""
+        """Recompute the scores from the weights, to remove drift, and all that depends on them."""
         loss = self.problem.loss
         self.scores = self.problem.design.scores(self.w) if scores is None else scores
         self.values, self.residual = loss.values(self.scores), loss.residual(self.scores)
@@ -184,7 +191,7 @@ class SweepState:
         self.stale = np.zeros(loss.n_instances, dtype=bool)
 
     def iterate(self, n: int, **known: Any) -> Iterate:
-        """Describe iterate n, with the searches since the previous iterate."""
+        """Return iterate n, with the searches since the previous iterate."""
         loss = self.problem.scale * float(np.sum(self.values))
         point = Point(self.problem, self.w, self.scores, loss=loss)
         found = SearchResult(
@@ -200,7 +207,7 @@ class SweepState:
         return slice(first, first + (design.n_tail if number == design.n_features else m))
 
     def block(self, number: int) -> _Block:
-        """Return the block of a feature, or, after all of these, of the tail."""
+        """Return the block of a feature, or of the tail for the index after the last feature."""
         design, at = self.problem.design, self.place(number)
         if number == design.n_features:
             every = np.arange(self.values.size), True, np.arange(design.n_rows), np.ones(design.n_rows)
@@ -209,7 +216,7 @@ class SweepState:
         return _Block(number, at, self.problem.loss.instances_of(rows), False, rows, x)
 
     def derivatives(self, block: _Block) -> tuple[np.ndarray, np.ndarray]:
-        """Return g and h of the weights of a block, of the sum over instances."""
+        """Return g and h of the weights of a block, for the loss summed over instances."""
         loss = self.problem.loss
         if block.tail:
             self.handled += self.scores.Z.size
@@ -221,7 +228,7 @@ class SweepState:
         return x @ G, (x * x) @ loss.diagonal(G, block.rows)
 
     def _refresh(self, instances: np.ndarray) -> None:
-        """Compute the residuals of those instances whose scores have moved since."""
+        """Recompute the residuals of those of the instances that are stale."""
         stale = instances[self.stale[instances]]
         if not stale.size:
             return

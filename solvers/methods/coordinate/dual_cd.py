@@ -40,7 +40,7 @@ VIOLATION_ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class DualCD(Solver):
-    """Dual coordinate descent, which solves for the dual variables of one sample at a time, exactly.
+    """Dual coordinate descent: exact minimization over the dual variables of one sample at a time.
 
     An iterate is a pass over the samples.
 
@@ -57,11 +57,11 @@ class DualCD(Solver):
     With ``shrinking`` a variable at its bound is left out if its gradient points outwards far enough: by more
     than ``slack`` times the largest violation of the previous pass. ``slack`` is 1 in Hsieh et al., section
     3.2; less leaves variables out sooner, and more of them by mistake. All come back, and an epoch begins,
-    when the violations of the rest have fallen to ε_s; ε_s is ``cooling_start`` at first, and falls by the
-    factor ``cooling`` from epoch to epoch. The working set counts dual variables: samples, or pairs of a
-    sample and a label. ``returned`` counts variables that were left out at the end of the previous
-    epoch, and are inside their bounds after the first pass over all. D is a lower bound of f*, so
-    every iterate has a proved gap.
+    when the violations of the other variables have fallen to ε_s. ε_s is ``cooling_start`` at first, and is
+    multiplied by ``cooling`` from epoch to epoch. The working set counts dual variables: samples, or pairs of
+    a sample and a label. ``returned`` counts variables that were left out at the end of the previous epoch,
+    and are inside their bounds after the first pass over all. D is a lower bound on f*, so every iterate has
+    a proved gap.
 
     Other losses ℓ(y z) of a margin have D(β) = s Σ_i h(β_i) - ½λ‖w‖² with h(β) = -ℓ*(-β), see
     :class:`.margin.MarginLoss`; for the hinge h(β) = β. A start ``w0`` gives β = -ℓ' at its margins.
@@ -143,15 +143,20 @@ class DualCD(Solver):
 
 
 def _iterate(dual: _Dual, n: int, visited: np.ndarray, **known: Any) -> Iterate:
-    """Return the iterate after a pass over the variables ``visited``; the recorder computes the objective,
-    and D of the dual variables, off the solver's clock."""
+    """Return the iterate after a pass over the variables ``visited``.
+
+    The recorder computes the objective, and D at the dual variables, off the solver's clock.
+    """
     variables = DualVariables(visited, dual)
     live = {"dual": dual.point, "variables": variables}
     return Iterate(n, w=dual.w, ls_kind="none", working_set=len(variables), live=live, **known)
 
 
 class DualVariables:
-    """The dual variables that a pass visited, for observers: by their place among all, row by row."""
+    """The dual variables that a pass visited, for observers.
+
+    Indices are those among all variables, row by row.
+    """
 
     of = "dual variables"
 
@@ -164,23 +169,23 @@ class DualVariables:
 
     @property
     def full(self) -> bool:
-        """Return whether all were visited."""
+        """Return whether all variables were visited."""
         return len(self) == self.size
 
     @property
     def coordinates(self) -> np.ndarray:
-        """Return those visited, ascending."""
+        """Return the indices of the visited variables, ascending."""
         return np.flatnonzero(self._visited)
 
     def support(self, w: np.ndarray) -> np.ndarray:
-        """Return those inside their bounds, ascending."""
+        """Return the indices of the variables strictly inside their bounds, ascending; ``w`` is not used."""
         return np.flatnonzero(self._dual.inside())
 
 
 class _Dual:
-    """The weights, the dual variables, and which of these are active (``keep``).
+    """Base: the weights, the dual variables, and which variables are active (``keep``).
 
-    A subclass gives its dual ``variables``, one row per sample, and defines ``active``, ``visit``,
+    A subclass sets its dual ``variables``, one row per sample, and defines ``active``, ``visit``,
     ``residual`` and ``value``.
     """
 
@@ -207,23 +212,25 @@ class _Dual:
         raise TypeError(f"{type(self).__name__} does not define active")
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
-        """Take the samples of ``order`` in turn; return the least and the largest gradient, and the entries
-        of X touched."""
+        """Update the variables of the samples in ``order``, one sample after another.
+
+        Return the least and the largest gradient, and the entries of X read.
+        """
         raise TypeError(f"{type(self).__name__} does not define visit")
 
     def residual(self) -> np.ndarray:
-        """Return G, with w = -(s/λ)XᵀG."""
+        """Return the residual G at the dual variables, for which w = -(s/λ)XᵀG."""
         raise TypeError(f"{type(self).__name__} does not define residual")
 
     def value(self) -> float:
-        """Return -L*(G), which is Σ_i Δ_iᵀp_i of a hinge loss."""
+        """Return -L*(G), which is Σ_i Δ_iᵀp_i for a hinge loss."""
         raise TypeError(f"{type(self).__name__} does not define value")
 
     def activate(self) -> None:
         """Reactivate all dual variables; each is visited once before it may leave again."""
         self.keep = np.ones(self.variables.shape, dtype=np.bool_)
         self.samples = np.arange(len(self.keep))
-        #: the least and the largest gradient in the pass before
+        #: the least and the largest gradient in the previous pass
         self.range = -np.inf, np.inf
 
     def inside(self) -> np.ndarray:
@@ -235,12 +242,15 @@ class _Dual:
         return Dual(Scores(self.residual(), np.zeros(0)), self.value())
 
     def refresh(self) -> None:
-        """Compute w = -(s/λ)XᵀG from the dual variables, without the rounding of many steps."""
+        """Recompute w = -(s/λ)XᵀG from the dual variables, to remove the rounding of many updates."""
         self.w[:] = self.problem.design.adjoint(Scores(-self.ratio * self.residual(), np.zeros(0)))
 
     def run(self, state: np.ndarray, slack: float, neighbours: bool) -> float:
-        """Make a pass, and leave out variables whose gradient points outwards by more than the share
-        ``slack`` of the largest of the pass before; return the largest violation."""
+        """Make a pass; return the largest violation.
+
+        Variables leave if their gradient points outwards by more than ``slack`` times the largest violation
+        of the previous pass.
+        """
         design = self.problem.design
         self.grouped = neighbours and self.samples.size * self.row_bytes > CACHE_BYTES
         order = self._order(state, max(1, int(GROUP_BYTES / self.row_bytes)) if self.grouped else 1)
@@ -258,8 +268,10 @@ class _Dual:
         return most - least
 
     def _order(self, state: np.ndarray, size: int) -> np.ndarray:
-        """Return the samples to visit, in a random order, or in one of groups of ``size`` neighbours, which
-        are cut elsewhere in each pass."""
+        """Return the samples to visit, in random order, or in random order of groups of ``size`` neighbours.
+
+        The boundaries of the groups vary from pass to pass.
+        """
         n = self.samples.size
         if size == 1:
             shuffle(order := self.samples.copy(), state)
@@ -272,7 +284,7 @@ class _Dual:
 
 
 class _Binary(_Dual):
-    """One β_i per sample."""
+    """Dual variables for two labels: one β_i per sample."""
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         loss = problem.loss
@@ -305,8 +317,10 @@ class _Binary(_Dual):
 
 
 class _OverLabels(_Dual):
-    """A row of dual variables per sample, one for each label. A subclass gives the ``kernel`` of its pass,
-    and the ``data`` of the problem that this takes after the rows."""
+    """Base for losses with several labels: one row of dual variables per sample, one variable per label.
+
+    A subclass sets ``kernel``, the kernel of a pass, and ``data``, its arguments after the rows.
+    """
 
     kernel: ClassVar[Callable[..., tuple[float, int]]]
     data: tuple[Any, Any]
@@ -323,7 +337,7 @@ class _OverLabels(_Dual):
 
 
 class _Multiclass(_OverLabels):
-    """One p_ir per sample and label."""
+    """Dual variables of the multiclass hinge: p_ir of each sample and label."""
 
     kernel = staticmethod(multiclass_pass)
 
@@ -351,8 +365,10 @@ class _Multiclass(_OverLabels):
 
 
 class _Multilabel(_OverLabels):
-    """Per label the sum of the dual variables of its pairs, a pair being another label and one of the
-    sample's, with a uniform Δ."""
+    """Dual variables of the multilabel hinge with a uniform Δ.
+
+    A pair is a label of the sample and another label. Each label has the sum of the variables of its pairs.
+    """
 
     kernel = staticmethod(multilabel_pass)
 

@@ -1,4 +1,4 @@
-"""Kernels of dual coordinate descent: passes over samples, with the weights kept up to date in place."""
+"""Kernels of dual coordinate descent: passes over samples that update the weights in place."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ CACHE_LINE = 8
 
 
 class BinaryDual(NamedTuple):
-    """The term of a loss of margins, the upper bound of β, and a row of ``samples`` (n, 4) each: where its
-    entries begin and end, y_i times the Newton step per unit of the gradient, which is 1/(s/λ ‖x_i‖² - h''),
-    and β_i. They are stored side by side, as they are read together and samples come in a random order."""
+    """The term of a loss of margins, the upper bound of β, and the array ``samples`` (n, 4).
+
+    Row i has the begin and the end of the sample's entries, y_i/(s/λ ‖x_i‖² - h'') and β_i. The third number
+    is y_i times the Newton step per unit of the gradient. They are stored together, since they are read
+    together and samples come in random order.
+    """
 
     term: Any
     bound: float
@@ -29,8 +32,11 @@ class BinaryDual(NamedTuple):
 
 @kernel
 def shuffle(order, state):
-    """Shuffle ``order`` (Fisher and Yates) with numbers of xorshift64* from ``state`` on, a uint64: NumPy's
-    permutation would cost as much as a pass over short rows."""
+    """Shuffle ``order`` in place (Fisher and Yates) with random numbers of xorshift64*.
+
+    ``state`` is the state of the generator, a uint64. NumPy's permutation would cost as much as a pass over
+    short rows.
+    """
     x = state[0]
     for k in range(order.size - 1, 0, -1):
         x ^= x >> np.uint64(12)
@@ -47,8 +53,8 @@ def shuffle(order, state):
 def fetched(rows, samples, order):
     """Read from each cache line that the samples of ``order`` need, to prefetch it.
 
-    A visit waits for its row, and the next visit for its outcome; independent reads are waited for together.
-    The number returned has no meaning, but without it the compiler would drop the reads.
+    Visits depend on one another, so each would wait for its row; independent reads overlap. The number
+    returned has no meaning, but without it the compiler would drop the reads.
     """
     _, features, values = rows
     seen, x = 0, 0.0
@@ -64,14 +70,14 @@ def fetched(rows, samples, order):
 
 @kernel
 def binary_pass(rows, dual, w, order, keep, scale, threshold, prefetched):
-    """Go once over the samples of ``order``; return the largest violation above and below 0, the entries of X
-    touched, and what :func:`fetched` does.
+    """Visit the samples of ``order`` once; return the largest violation above and below 0, the entries of X
+    read, and a meaningless number of :func:`fetched`.
 
     ``scale`` is s/λ, so that w = scale Σ_i β_i y_i x_i. A step is Newton's along β_i, clipped to [0, bound].
     Under the hinge loss it is infinite for a sample without features, whose loss is 1 for every w. A sample
     at a bound whose gradient g = y_i x_iᵀw - h'(β_i) points outwards beyond ``threshold`` (least, most) is
-    left out: ``keep`` is set to False. The rows of ``prefetched`` samples are read together before they are
-    visited (0: each when it is).
+    left out: ``keep`` is set to False. The rows of ``prefetched`` samples at a time are prefetched before the
+    visits (0: none).
     """
     _, features, values = rows
     term, bound, samples = dual
@@ -119,8 +125,11 @@ def add_scores(rows, i, W, labels, count, z):
 
 @inlined
 def take_step(rows, i, P, W, labels, others, count, p, step, scale):
-    """Change what sample i has on ``count`` labels from p to ``step``, which is overwritten, and W with it:
-    by what the first ``others`` gain it falls, and by the rest it rises. Return the entries of X read."""
+    """Change the dual variables of sample i on ``count`` labels from p to ``step``, and update W.
+
+    W decreases by the increase of the first ``others`` variables, and increases by that of the rest. ``step``
+    is overwritten. Return the entries of X read.
+    """
     starts, features, values = rows
     moved = False
     for k in range(count):
@@ -139,12 +148,12 @@ def take_step(rows, i, P, W, labels, others, count, p, step, scale):
 
 @kernel
 def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, threshold):
-    """Go once over the samples of ``order``; return the largest violation and the entries of X touched.
+    """Visit the samples of ``order`` once; return the largest violation and the entries of X read.
 
     ``P`` (n, m) holds p_i in the simplex, W = ``scale`` Σ_i x_i (e_{y_i} - p_i)ᵀ, ``costs`` Δ by true and
-    wrong label. The gradient of the dual by p_ir is that of a_r = Δ_{y_i r} + x_iᵀW_r: at the optimum p_ir is
-    positive for the largest alone. A label with p_ir = 0 whose a_r is below all those with positive p by more
-    than ``threshold`` is left out: ``keep[i, r]`` is set to False.
+    wrong label. The gradient of the dual with respect to p_ir is proportional to a_r = Δ_{y_i r} + x_iᵀW_r.
+    At the optimum p_ir is positive only for the largest a_r. A label with p_ir = 0 whose a_r is below all
+    those with positive p by more than ``threshold`` is left out: ``keep[i, r]`` is set to False.
     """
     m = W.shape[1]
     a, labels, p, step = np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty(m)
@@ -179,14 +188,14 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, threshold
 
 @kernel
 def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, threshold):
-    """Go once over the samples of ``order``; return the largest violation and the entries of X touched.
+    """Visit the samples of ``order`` once; return the largest violation and the entries of X read.
 
-    ``P`` (n, m) is the mass on each label from the pairs of another label q and a label r of sample i: that
-    on q and that on r. Both sum to σ_i ≤ 1, and W = ``scale`` Σ_i x_i (Σ_r P_ir e_r - Σ_q P_iq e_q)ᵀ. The
-    gradient of the dual by a pair is its height Δ + x_iᵀ(W_q - W_r): at the optimum the pairs in use are the
-    highest, and σ_i is 1 where these are above 0, and 0 where they are below. A label out of use whose
-    highest pair is below all those in use by more than ``threshold`` is left out: ``keep[i, c]`` is set to
-    False.
+    A pair is another label q and a label r of sample i. ``P`` (n, m) has the mass of each label, summed over
+    its pairs. Masses of labels q and of labels r both sum to σ_i ≤ 1. W is ``scale`` Σ_i x_i (Σ_r P_ir e_r -
+    Σ_q P_iq e_q)ᵀ. The gradient of the dual with respect to a pair is its height Δ + x_iᵀ(W_q - W_r). At the
+    optimum pairs with mass are the highest. σ_i is 1 if their height is positive, and 0 if it is negative. A
+    label without mass whose highest pair is below all pairs with mass by more than ``threshold`` is left out:
+    ``keep[i, c]`` is set to False.
     """
     m = W.shape[1]
     z, labels, p, step = np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty(m)
@@ -236,12 +245,12 @@ def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, threshold
 def project_pairs(p, z, others, count, top, height, curvature, ordered, out):
     """Write the q >= 0 to ``out`` that maximize zᵀq + σΔ - ½ curvature ‖q - p‖².
 
-    The first ``others`` entries sum to σ, and so do the rest, with σ ≤ 1. ``top`` has the largest z of either
-    side, ``height`` is Δ plus both: only differences of z are divided, as in :func:`project`.
+    The first ``others`` entries sum to σ, and so do the rest, with σ ≤ 1. ``top`` has the largest z of each
+    part, and ``height`` is Δ plus both. As in :func:`project`, only differences of z are divided.
 
-    For a given σ both sides are projections onto a simplex of that size: max(v - θ, 0) and max(u - φ, 0),
-    with v and u at p + z/curvature. The optimal σ has θ + φ = -Δ/curvature; it is 1 if θ + φ is still above
-    that there. Both fall with σ, each linear between the σ at which its next entry becomes positive.
+    For a given σ both parts are projections onto a simplex of that size: max(v - θ, 0) and max(u - φ, 0),
+    with v and u at p + z/curvature. The optimal σ has θ + φ = -Δ/curvature; it is 1 if θ + φ is still larger
+    at 1. Both decrease with σ, piecewise linearly: pieces end where another entry becomes positive.
     """
     if curvature == 0.0:  # no features: the highest pair, if it is above 0
         wanted = 1.0 if height > 0.0 else 0.0
@@ -280,9 +289,11 @@ def project_pairs(p, z, others, count, top, height, curvature, ordered, out):
 
 @kernel
 def project(p, a, count, curvature, ordered, out):
-    """Write the maximizer of aᵀq - ½ curvature ‖q - p‖² over q in the simplex to ``out``: the projection of
-    p + a/curvature, by sorting. Only differences of the a count: from the largest they are taken before they
-    are divided, for next to a/curvature an entry of p may be less than rounding."""
+    """Write the maximizer of aᵀq - ½ curvature ‖q - p‖² over q in the simplex to ``out``.
+
+    It is the projection of p + a/curvature, computed by sorting. Only differences from the largest a matter.
+    They are taken before the division, since an entry of p may be below the rounding of a/curvature.
+    """
     best = 0
     for k in range(count):
         best = k if a[k] > a[best] else best

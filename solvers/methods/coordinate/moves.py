@@ -1,4 +1,4 @@
-"""The last moves of a block coordinate method, and the combination of them at which f is least."""
+"""The last moves of a block coordinate method, and their combination with the least f."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMBINATION_COST = 500
 #: Entries of X per sample, in the features whose weights became zero, above which moves are forgotten: these
 #: features are subtracted from their scores one by one.
 FORGETTING_COST = 5
-#: Share of its diagonal added to the matrix of curvatures, for moves that are nearly parallel.
+#: Fraction of its diagonal added to the matrix of curvatures, for moves that are nearly parallel.
 CURVATURE_RIDGE = 1e-10
 
 
@@ -25,14 +25,14 @@ class RecentMoves:
 
     It minimizes f if f is quadratic on their span.
 
-    Curvatures D_iᵀ∇²f D_j are secants: by how much the residual, and the gradient of the penalty by weights
-    that are not zero, changed along D_i. So a combination costs a residual, products with the scores X D_i,
-    which are kept, and one with X. A weight that became zero stays zero: it is set to zero in the moves,
-    and its part is subtracted from their scores.
+    Curvatures D_iᵀ∇²f D_j are secants: the changes along D_i of the residual, and of the penalty's gradient
+    with respect to non-zero weights. So a combination costs a residual, products with the stored scores X
+    D_i, and one product with X. A weight that became zero stays zero. It is set to zero in the moves, and its
+    part is subtracted from their scores.
 
-    If f is quadratic, and passes visit the rows in some order and then in reverse, the last two moves
-    suffice: those of the last two passes. This is the method of conjugate gradients,
-    preconditioned by passes. More moves compensate for orders that differ.
+    If f is quadratic, and each pass visits the rows in some order and then in reverse, the last two moves
+    suffice. This is the method of conjugate gradients, preconditioned by passes. More moves compensate for
+    orders that differ.
     """
 
     def __init__(self, problem: Problem, data: ColumnData, most: int) -> None:
@@ -51,8 +51,10 @@ class RecentMoves:
         return self.problem.design.touched - self.touched >= COMBINATION_COST * self.problem.design.n_rows
 
     def combine(self, point: Point, features: np.ndarray) -> Point:
-        """Add the move to ``point``, whose weights are zero outside these features; return the point at the
-        best combination, if f is lower there. Weights change in place."""
+        """Add the move to ``point``, and return the point at the best combination if f is lower there.
+
+        Otherwise return ``point``. Its weights are zero outside these features, and change in place.
+        """
         design = self.problem.design
         W, _ = design.split(point.w)
         rows = features[occupied(W, features)]
@@ -69,8 +71,10 @@ class RecentMoves:
         return point
 
     def _take_in(self, point: Point, W: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Add the move to this point and its curvatures, and set moves to zero at weights that became zero;
-        return the gradient of the penalty in the rows that are not zero."""
+        """Store the move to this point and its curvatures, and set moves to zero at weights that became zero.
+
+        Return the gradient of the penalty in ``rows``.
+        """
         m, slot = self.problem.design.n_outputs, self.count % self.most
         self.count += 1
         every = np.union1d(self.rows, rows)
@@ -94,12 +98,12 @@ class RecentMoves:
         return P
 
     def _along(self, residual: np.ndarray, kinks: np.ndarray) -> np.ndarray:
-        """Return the products of each move with a gradient that has these parts."""
+        """Return the product of each move with the gradient whose parts are ``residual`` and ``kinks``."""
         along = self.problem.scale * (self.S @ residual)
         return along + self.D.reshape(self.most, -1) @ kinks.reshape(-1)
 
     def _kinks(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Return the gradient of the penalty by rows V of W, 0 for weights that are zero."""
+        """Return the gradient of the penalty with respect to rows V of W, 0 for weights that are zero."""
         v, penalty = V.reshape(-1), self.problem.penalty.on(weights_of(rows, V.shape[1]))
         return np.where(v, penalty.subgradient(v, penalty.ridge_gradient(v)), 0.0).reshape(V.shape)
 

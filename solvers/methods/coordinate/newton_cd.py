@@ -36,24 +36,25 @@ class NewtonCD(WorkingSetSolver):
     """Newton's method for the smooth part, with the exact Hessian, on a working set that a rule chooses.
 
     Sweeps of coordinate descent over the working set minimize the quadratic model at w over d. Then w moves
-    along d by Armijo's rule. Losses of one score a sample go weight by weight; the softmax goes row by row,
-    with a proximal step for each row, and its working set is one of rows. For a chain CRF the Hessian is that
-    of tokens as samples, each with its marginals. Transitions are treated as independent of each other and of
-    the features: an iteration then costs no more than one of the softmax, and convergence is linear. If the
-    curvature of that model along d is less than that of f, it is scaled up from the next iteration on: else
-    steps would overshoot indefinitely once rounding of f hides the difference.
+    along d by Armijo's rule. For losses with one score per sample a sweep visits single weights. For the
+    softmax it visits rows, with a proximal step for each, and the working set consists of rows. For a chain
+    CRF the Hessian is that of a softmax with tokens as samples and node marginals as probabilities.
+    Transitions are treated as independent of each other and of the features: an iteration then costs no more
+    than one of the softmax, and convergence is linear. If the curvature of that model along d is less than
+    that of f, the model is scaled up from the next iteration on. Otherwise steps would overshoot indefinitely
+    once rounding of f hides the difference.
 
     Sweeps end when the violations of the model are at most ``inner`` times that of the iterate. The factor is
-    a tenth while sweeps have read less than a quarter of what a gradient reads: better steps then cost next
-    to nothing. It is 0.03 for a squared loss, whose model is the objective itself. With ``inner=0`` they end
-    as in the paper: when the sum of violations is at most ε_in times that of the first iterate. ε_in is 1 at
-    first, and a quarter of it after each iteration that takes a single sweep. Within the sweeps weights are
-    left out by the test of liblinear, and all are visited once more before the end.
+    a tenth while sweeps have read less than a quarter of the entries that a gradient reads: better steps then
+    cost next to nothing. It is 0.03 for a squared loss, whose model is the objective itself. With ``inner=0``
+    they end as in the paper: when the sum of violations is at most ε_in times that of the first iterate. ε_in
+    is 1 at first, and a quarter of it after each iteration that takes a single sweep. Within the sweeps
+    weights are left out by the shrinking test of liblinear, and all are visited once more before the end.
 
-    With one score, ``covariance_updates`` hold XᵀHX of the working set once sweeps have read as much of X as
-    that costs. From then on sweeps read nothing of X (Friedman, Hastie and Tibshirani 2010). They take turns
-    with steps to the minimum on the support, by a Cholesky factor. A growing set begins
-    with a twentieth of the blocks, if that is more than 30, and 100 at most.
+    With one score per sample, ``covariance_updates`` store XᵀHX of the working set once sweeps have read as
+    much of X as computing it costs. From then on sweeps do not read X (Friedman, Hastie and Tibshirani 2010).
+    They alternate with steps to the minimum on the support, from a Cholesky factor. A growing set begins with
+    a twentieth of the blocks, but at least 30 and at most 100.
 
     The paper adds ν = 1e-12 to the Hessian, which depends on the unit of the features; here the curvature
     of a weight has a floor that does not.
@@ -103,7 +104,7 @@ class NewtonCD(WorkingSetSolver):
 
 
 class NewtonModel(WorkingSetSteps):
-    """gᵀd + ½dᵀ∇²F d + kinks(w + d) on the working set, for coordinate descent."""
+    """The model gᵀd + ½dᵀ∇²F d + kinks(w + d) on the working set, minimized by coordinate descent."""
 
     def __init__(self, solver: NewtonCD, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
@@ -127,7 +128,7 @@ class NewtonModel(WorkingSetSteps):
 
     @lazy
     def rng(self) -> np.random.Generator:
-        """Return the source of random orders; a cyclic order needs none."""
+        """Return the generator of random orders; a cyclic order does not use it."""
         return np.random.default_rng(self.solver.seed)
 
     def step(self, point: Point, state: WorkingSetState) -> SearchResult[Point]:
@@ -180,7 +181,7 @@ class NewtonModel(WorkingSetSteps):
         return self.d
 
     def _begin(self, point: Point, state: WorkingSetState) -> None:
-        """Set d = 0, and the Hessian of the loss at the point."""
+        """Set d = 0, and compute the Hessian of the loss at the point."""
         problem, G, m = self.problem, point.residual.Z, self.width
         self.w, self.g = state.members.take(point.w), state.gradient
         self.d = np.zeros_like(self.w)
@@ -203,14 +204,14 @@ class NewtonModel(WorkingSetSteps):
             self.u = np.zeros_like(G)
 
     def _bend(self, line: Line, d: np.ndarray) -> None:
-        """Scale the model of a chain CRF up to the curvature of f along d, if it has less."""
+        """Scale the model of a chain CRF up to the curvature of f along d, if its own is smaller."""
         own = float(np.sum(line.delta.Z * self.u)) + float(self.bent @ d[self.n_body :] ** 2)
         ridge = self.problem.penalty_on(line.active).ridge_product(d, d)
         ratio = self.tau * (line.curvature() - ridge) / own if own > 0.0 else 1.0
         self.tau = max(1.0, ratio, 0.5 * self.tau)
 
     def _step_in_transitions(self, point: Point, state: WorkingSetState) -> None:
-        """Minimize the model in each row of transitions, by one proximal step."""
+        """Minimize the model in each row of transitions with one proximal step."""
         tail = state.members.tail
         l1, l2, sup = self.problem.penalty.row_norms
         loss, factor = self.problem.loss, self.tau * self.problem.scale
@@ -234,8 +235,10 @@ class NewtonModel(WorkingSetSteps):
         D[:] = V - W
 
     def _cost_of_covariances(self) -> float:
-        """Return how many entries of X sweeps may read before the matrix of the model is held; ∞ if it
-        never is."""
+        """Return the number of entries of X that sweeps may read before the matrix of the model is computed.
+
+        Return ∞ if it never is.
+        """
         if not self.solver.covariance_updates or self.width > 1 or self.solver.inner == 0.0:
             return np.inf
         if self.used:
@@ -244,11 +247,11 @@ class NewtonModel(WorkingSetSteps):
 
     @property
     def _curved(self) -> np.ndarray:
-        """Return the curvature of each score; nothing if that is s for all."""
+        """Return the curvature of each score; an empty array if it is s for all scores."""
         return CONSTANT if self.constant else self.h
 
     def _solve_by_covariances(self, goal: float) -> None:
-        """Minimize the model from d on, with its matrix held, until no violation is above ``goal``."""
+        """Minimize the model from d on with its stored matrix, until no violation is above ``goal``."""
         self.used = True
         problem, v, H = self.problem, self.w + self.d, self.H[:, 0]
         strength, ridges = sum(problem.penalty.row_norms), np.full(v.size, problem.penalty.ridge)
@@ -268,7 +271,7 @@ class NewtonModel(WorkingSetSteps):
         self.d = v - self.w
 
     def _calls(self, order: np.ndarray) -> list[np.ndarray]:
-        """Cut the members to visit into those of one kernel call each."""
+        """Split the members to visit into parts, one for each kernel call."""
         if self.work <= NEWTON_ENTRIES_PER_CALL:
             return [order]
         work = np.cumsum(self.lengths[order])
@@ -279,9 +282,11 @@ class NewtonModel(WorkingSetSteps):
     def _sweeps(
         self, order: np.ndarray, threshold: float, goal: float, most: int
     ) -> tuple[int, int, float, float]:
-        """Visit members in this order, until no violation of the model is above ``goal``, ``most`` sweeps are
-        done (0: any number) or 20 ms are over; return the number of sweeps, and of the last one the visits,
-        the largest violation met and their sum."""
+        """Visit members in this order; return the number of sweeps, and three numbers of the last one.
+
+        These are its visits, the largest violation met and their sum. Sweeps end when no violation of the
+        model is above ``goal``, after ``most`` of them (0: any number), or after 20 ms.
+        """
         problem, solver, m = self.problem, self.solver, self.width
         l1, l2, sup = problem.penalty.row_norms
         ridge, n, n_rows = problem.penalty.ridge, problem.loss.n_instances, len(self.keep)

@@ -1,8 +1,9 @@
 """Kernels of proximal Newton: sweeps of coordinate descent over the quadratic model, and its decrease.
 
 The model on the working set is gᵀd + ½dᵀ(s AᵀHA + μI)d + kinks(w + d). H is the Hessian of the loss in the
-scores: diagonal for one score, diag(p) - ppᵀ for the softmax. The product u = s H A d moves with d, so that a
-visit reads the column of one feature. X is ``columns``: starts, edges, rows and values of the design.
+scores: diagonal for one score, diag(p) - ppᵀ for the softmax. The product u = s H A d is updated with d, so
+that a visit only reads the column of one feature. The tuple ``columns`` represents X: starts, edges, rows and
+values of the design.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ NO_DECREASE = 1e-22
 
 @kernel
 def sweeps(columns, features, order, w, g, d, h, u, H, strengths, factors, threshold, keep, n, goal, most):
-    """Sweep over the weights ``order``, and update d, u = h·Xd and ``keep`` in place.
+    """Sweep over the weights in ``order``, and update d, u = h·Xd and ``keep`` in place.
 
     Sweeps end when the largest violation of the model met in one is at most ``goal``, or after ``most`` of
-    them. Return the number of sweeps; for the last one the visits, the largest violation met and their sum;
-    and the entries of X read.
+    them. Return the number of sweeps; the visits, the largest violation met and the sum of violations of the
+    last sweep; and the entries of X read.
 
-    Entries are those of members: w, g, d, the curvatures H (negative: not computed yet) and ``keep``: a
-    weight for which it is False is passed over. Weights at zero with more slack than ``threshold`` get False;
-    after a sweep that is the largest violation over ``n``. ``h`` is s ∂²ℓ/∂z² of each sample. ``strengths``
-    are s and those of ‖w‖₁ and ½‖w‖², the latter two times the penalty factor of each weight.
+    The arrays w, g, d, H and ``keep`` have one entry per member. H has the curvatures, negative where not
+    computed yet. Weights for which ``keep`` is False are skipped. Zero weights with more slack than
+    ``threshold`` become False. After a sweep the threshold is its largest violation divided by ``n``. ``h``
+    is s ∂²ℓ/∂z² of each sample. ``strengths`` are s and those of ‖w‖₁ and ½‖w‖², the latter two times the
+    penalty factor of each weight.
     """
     starts, edges, rows, values = columns
     scale, norm1, squares = strengths
@@ -75,8 +77,11 @@ def sweeps(columns, features, order, w, g, d, h, u, H, strengths, factors, thres
 
 @kernel
 def curvature_of(columns, j, h, scale):
-    """Return Σ_i x_ij² h_i, or a small share of the most that it can be. If all h_i = s p(1 - p) are
-    nearly zero, steps would overflow: they count as s/4, the most that they can be."""
+    """Return the curvature of weight j, Σ_i x_ij² h_i, bounded away from 0.
+
+    It is at least a small fraction of Σ_i x_ij² max_i h_i. If all h_i = s p(1 - p) are nearly zero, steps
+    would overflow. Then return Σ_i x_ij² s/4, the largest possible curvature.
+    """
     starts, edges, rows, values = columns
     total, squares, top = 0.0, 0.0, 0.0
     for b in range(starts.shape[0]):
@@ -110,12 +115,12 @@ def sweeps_of_rows(
     columns, features, order, W, G, D, P, U, H, strengths, factors, threshold, keep, n, goal, most
 ):
     """Visit rows of W as :func:`sweeps` visits weights; ``P`` (rows of X, outputs) has the probabilities of
-    the softmax, and U = s H A D. ``H`` has a bound of the curvature for each weight of a row (its first
-    negative: not computed yet).
+    the softmax, and U = s H A D. ``H`` has a bound on the curvature for each weight of a row; if the first is
+    negative, they are not computed yet.
 
-    A visit is a proximal step. Σ_i s x_ij² (diag(p_i) - p_ip_iᵀ) has two bounds: Σ s x² p_i and
-    2 Σ s x² p_i (1 - p_i). The one with the lower maximum is taken: entry by entry if the penalty
-    separates into weights, else its maximum.
+    A visit is a proximal step. Σ_i s x_ij² (diag(p_i) - p_ip_iᵀ) has two bounds: Σ s x² p_i and 2 Σ s x² p_i
+    (1 - p_i). The one with the lower maximum is used: entry by entry if the penalty separates into weights,
+    else its maximum.
     """
     starts, edges, rows, values = columns
     scale, norm1, norm2, norm_sup, norm_squares = strengths
@@ -175,7 +180,7 @@ def sweeps_of_rows(
 
 @kernel
 def bound_rows(columns, j, P, scale, ridge, one, out, S, Q):
-    """Write the bound of the curvature of each weight of row j, the largest for all if ``one``."""
+    """Write the bound on the curvature of each weight of row j to ``out``; the largest for all if ``one``."""
     starts, edges, rows, values = columns
     m = P.shape[1]
     S[:] = 0.0
@@ -215,8 +220,10 @@ def move_rows(columns, j, change, P, scale, U):
 
 @kernel
 def predicted_decrease(W, G, D, norm1, norm2, norm_sup, factors):
-    """Return Δ = Σ GᵀD + kinks(W + D) - kinks(W), row by row and term by term: near the optimum the two sums
-    cancel in all digits."""
+    """Return Δ = Σ GᵀD + kinks(W + D) - kinks(W), summed term by term.
+
+    Near the optimum the sums of GᵀD and of the penalties cancel in all digits.
+    """
     total = 0.0
     for k in range(W.shape[0]):
         factor = factor_of(factors, k)

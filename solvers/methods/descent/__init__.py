@@ -1,1 +1,1 @@
-"""Descent along straight lines, made of a direction, a search and a stop."""
+"""Descent along straight lines, composed of a direction, a search and a stopping rule."""

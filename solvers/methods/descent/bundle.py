@@ -22,13 +22,13 @@ from ..solver import Solver
 from .progress import DescentProgress
 from .quasi_newton import SubLBFGS
 
-#: Share of the gap to which the model is minimized.
+#: Accuracy to which the model is minimized, relative to the gap.
 ACCURACY = 1e-7
 
 
 class BundleStart(NamedTuple):
     """The start of a bundle method: the best point, the number of iterates so far, and a proved lower bound
-    of f*."""
+    on f*."""
 
     best: Point
     n: int = 0
@@ -36,7 +36,7 @@ class BundleStart(NamedTuple):
 
 
 class BundleState(NamedTuple):
-    """The state that a step reads: the cuts, the point of the last one, and a proved lower bound of f*."""
+    """The state that a step reads: the cuts, the point of the newest cut, and a proved lower bound on f*."""
 
     cuts: Cuts
     last: Point
@@ -45,12 +45,14 @@ class BundleState(NamedTuple):
 
 @dataclass(frozen=True)
 class BundleMethod(Solver):
-    """f(w) = ½λ‖w‖² + L(w) from below by cuts of L: an iterate minimizes the model and adds a cut.
+    """Base of methods that bound f(w) = ½λ‖w‖² + L(w) from below by cuts of L.
+
+    Each iteration minimizes the model and adds a cut.
 
     The cut at w_i is L(w_i) + a_iᵀ(w - w_i), a_i a subgradient of L there. The minimum of the model is a
-    lower bound of f*, and its distance from the best f seen a proved gap. ``inner_iterations`` counts the
-    cuts, and ``qp_iterations`` the linear systems solved to minimize the model. Where a loss has a least
-    value, that is the first cut, free of charge.
+    lower bound on f*, and its distance from the best f so far is a proved gap. ``inner_iterations`` counts
+    the cuts, and ``qp_iterations`` the linear systems solved to minimize the model. If the loss has a known
+    least value, this is the first cut, at no cost.
     """
 
     needs = Trait.RIDGE | Trait.UNIFORM
@@ -96,7 +98,7 @@ class BundleMethod(Solver):
     def start(
         self, problem: Problem, w0: np.ndarray | None, cuts: Cuts
     ) -> Generator[Iterate, None, BundleStart]:
-        """Yield the iterates of another method that runs first, if any, and add its cuts.
+        """Yield the iterates of a method that runs first, if any, and add its cuts to ``cuts``.
 
         Return the starting point of the bundle method.
         """
@@ -104,16 +106,18 @@ class BundleMethod(Solver):
         return BundleStart(problem.at(w0))
 
     def step(self, best: Point, w: np.ndarray, state: BundleState) -> tuple[SearchResult[Point], Point]:
-        """Take a step from the best point towards the minimum ``w`` of the model; return its result with the
-        new best point, and the point of the next cut."""
+        """Take a step from the best point towards the minimum ``w`` of the model.
+
+        Return its result, whose point is the new best point, and the point of the next cut.
+        """
         raise TypeError(f"{type(self).__name__} does not define step")
 
 
 def cut(point: Point) -> tuple[np.ndarray, float]:
     """Return a and b of the cut aᵀw + b of the loss at a point.
 
-    b is computed by the conjugate if the loss has one. At the first points L(w) - aᵀw cancels: features of
-    size 1000 give scores of 1e11.
+    b is computed from the conjugate if the loss has one. At the first points L(w) - aᵀw suffers cancellation:
+    features of size 1000 give scores of 1e11.
     """
     problem, loss = point.problem, point.problem.loss
     a = problem.design.adjoint(point.residual)
@@ -125,7 +129,7 @@ def cut(point: Point) -> tuple[np.ndarray, float]:
 
 @dataclass(frozen=True)
 class BMRM(BundleMethod):
-    """The bundle method whose next point, and next cut, is the minimum w of the model.
+    """The bundle method whose next point, at which it also cuts, is the minimum w of the model.
 
     f oscillates, so an iterate shows the best point so far.
     """
@@ -145,10 +149,10 @@ class BMRM(BundleMethod):
 class LevelBundle(BMRM):
     """The level bundle method, whose next cut is at the nearest point at which the model is at most a level.
 
-    The level is between the lower bound and the best f, which keeps the points from oscillating.
+    The level is between the lower bound and the best f, which prevents oscillation.
 
-    The model contains the ridge, so it has a minimum: no compact set is needed for a lower bound. If rounding
-    hides the level, the next cut is at the minimum of the model, as in BMRM.
+    The model contains the ridge, so it has a minimum without restriction to a compact set. If rounding hides
+    the level, the next cut is at the minimum of the model, as in BMRM.
     """
 
     id = "level-bundle"
@@ -178,9 +182,10 @@ class LsBMRM(BundleMethod):
     w_t is the minimum of the model. The next cut is at w_b + μ(w_t - w_b) with the new w_b. With μ = 1 it is
     at the same point as in BMRM.
 
-    With ``warm="sublbfgs"`` subL-BFGS runs first, until f falls little: the combination of subgradients
-    behind each of its directions makes a cut. Cutting planes go on from its last point, with the newest of
-    these cuts. (Yu et al., section 9: one method is fast early, the other has a bound and is fast late.)
+    With ``warm="sublbfgs"`` subL-BFGS runs first, until its progress slows down. The combination of
+    subgradients behind each of its directions gives a cut. The cutting-plane method continues from its last
+    point, with the newest of these cuts. (Yu et al., section 9: one method is fast early, the other has a
+    bound and is fast late.)
     """
 
     id = "ls-bmrm"
@@ -242,7 +247,7 @@ class LsBMRM(BundleMethod):
 
 @dataclass(frozen=True)
 class OCAS(LsBMRM):
-    """ls-BMRM for losses of one score per sample, as first published."""
+    """ls-BMRM for losses of one score per sample, as first published by Franc and Sonnenburg."""
 
     id = "ocas"
     name = "OCAS"

@@ -1,7 +1,7 @@
-"""Quasi-Newton methods that optimize clusters of weights, in place of weights, in some iterations.
+"""Quasi-Newton methods that in some iterations optimize clusters of weights instead of single weights.
 
 A. Mathur, S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy,
-ICDM 2006. Lines numbered here are those of Figure 4.
+ICDM 2006. Line numbers in comments are those of Figure 4.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Clustered(LineSearchParams, Solver):
 
     Weights of different outputs (classes, labels) are clustered separately, and features without data form
     one cluster. Weights after W, the transitions of a chain, are not clustered. An ``error`` above 0 replaces
-    ``cluster_factor``. Then each output has the largest factor among d, d/2, d/4, ... that leaves at most the
-    share ``error`` of the variance of the weights inside clusters.
+    ``cluster_factor``. Then each output has the largest factor among d, d/2, d/4, ... for which at most the
+    fraction ``error`` of the weights' variance is inside clusters.
 
-    All phases are descents of a smooth f, as :mod:`.quasi_newton` composes them. A new phase starts without
+    All phases are descents on a smooth f, composed as in :mod:`.quasi_newton`. A new phase starts without
     pairs (s, y). With ``keep_memory`` a fine phase keeps the pairs of the earlier fine phases, which are
-    pairs of f itself. No pair spans a coarse phase.
+    pairs of f itself; no pair spans a coarse phase.
 
     The ``phase`` of an iterate names the activity that took the CPU time since the previous iterate. So the
     time differences of all iterates of a phase add up to the time of the phase (Table IV). A phase ``fine``,
@@ -131,14 +131,14 @@ class Clustered(LineSearchParams, Solver):
     line_search: str = "wolfe"
 
     def inverse(self, problem: Problem) -> Inverse:
-        """Return B with no pairs yet."""
+        """Return an estimate B of the inverse Hessian that has no pairs yet."""
         raise TypeError(f"{type(self).__name__} does not define inverse")
 
     def warm_up_solver(self) -> Self:
         return replace(self, rounds=1, fine_iterations=1)
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        """Advance by Figure 4."""
+        """Yield the iterates of Figure 4, of fine and coarse phases; return why the run ends."""
         descent = Descent(one_subgradient, self.search(), SmoothStop(), restarts=True)
         course = Course(problem)
         aggregated = problem.design.n_outputs == 1 if self.aggregate == "auto" else self.aggregate == "true"
@@ -168,8 +168,10 @@ class Clustered(LineSearchParams, Solver):
         return iterate.t >= self.fine_iterations
 
     def _coarse_is_enough(self) -> Callable[[DescentIterate], bool]:
-        """Return the test that ends a coarse phase: max f - min f < δ min f over the last w iterates, or
-        coarseIters iterations."""
+        """Return a function of an iterate: whether the coarse phase ends there.
+
+        It ends once max f - min f < δ |min f| over the last w iterates, or after coarseIters iterations.
+        """
         recent: deque[float] = deque(maxlen=self.window)
 
         def enough(iterate: DescentIterate) -> bool:
@@ -207,7 +209,7 @@ class Clustered(LineSearchParams, Solver):
 
 
 class Course:
-    """The state of a run of Figure 4, feature clustering, which records its iterates."""
+    """The state of a run of feature clustering, Figure 4, which records the iterates of all phases."""
 
     #: the newest iterate of the descent
     iterate: DescentIterate
@@ -221,12 +223,12 @@ class Course:
         self.clusters: Clusters | None = None
 
     def fine(self, iterate: DescentIterate, phase: str = "fine") -> Iterate:
-        """Record an iterate of a fine phase."""
+        """Return the record of an iterate of a fine phase."""
         self.iterate = iterate
         return iterate.record(self._next(), **self._where(phase))
 
     def clustered(self, clusters: Clusters) -> Iterate:
-        """Record a clustering at the point of the newest iterate, which does not move."""
+        """Return the record of a clustering at the point of the newest iterate, which does not move."""
         before, self.clusters = self.clusters, clusters
         known = {"violation": self.iterate.here.point.violation(), "dual_gap": self.iterate.gap}
         if before is not None:
@@ -235,7 +237,7 @@ class Course:
         return Iterate.at(self.iterate.here.point, self._next(), events=("reclustered",), **known, **where)
 
     def coarse(self, iterate: DescentIterate) -> Iterate:
-        """Record an iterate of a coarse phase, as the fine point that it represents."""
+        """Return the record of an iterate of a coarse phase, for the fine point that it represents."""
         assert self.clusters is not None
         self.iterate = iterate
         self.lifted = point = lifted(self.problem, self.clusters, iterate.here.point)
@@ -255,7 +257,8 @@ class Course:
         return where
 
     def _crossovers(self, before: Clusters, after: Clusters) -> int:
-        """Return the number of weights that changed their cluster from ``before`` to ``after``, by output."""
+        """Return the number of weights whose cluster changed from ``before`` to ``after``, summed over
+        outputs."""
         design, count = self.problem.design, 0
         old, new = (design.split(labels)[0] for labels in (before.labels, after.labels))
         for c in range(design.n_outputs):
@@ -266,7 +269,7 @@ class Course:
     def _lifted_search(
         self, found: SearchResult[Point] | None, clusters: Clusters
     ) -> SearchResult[Point] | None:
-        """Return a coarse search as a search along Cd."""
+        """Return the result of a coarse search as one of a search along Cd; None if there was none."""
         if found is None or found.search is None or found.search.d is None:
             return found
         search = found.search.along(clusters.up(found.search.d), self.problem.design.working_set())
@@ -275,7 +278,7 @@ class Course:
 
 @dataclass(frozen=True)
 class ClusteredLBFGS(LimitedMemory, Clustered):
-    """Clustered L-BFGS: section III-E, and section IV on chains.
+    """Clustered L-BFGS: section III-E, and section IV for chains.
 
     ``preset=paper`` has the settings of section III-E for text; fineIters is printed only for chains. The
     paper's settings for chains are rounds=1 and cluster_factor=10.
@@ -295,7 +298,8 @@ class ClusteredLBFGS(LimitedMemory, Clustered):
 class ClusteredBFGS(FullMatrix, Clustered):
     """Clustered BFGS: section III-D.
 
-    ``preset=paper``: numRounds 1, fineIters 5, clusterFactor 15, raw k-means, the coarse phase to the end.
+    ``preset=paper`` sets numRounds 1, fineIters 5, clusterFactor 15 and k-means on raw values. The coarse
+    phase then lasts until the end.
     """
 
     id = "clustered-bfgs"

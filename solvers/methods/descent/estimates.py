@@ -1,6 +1,6 @@
-"""Mixins of quasi-Newton methods for the estimate of the inverse Hessian, with its hyper-parameters.
+"""Mixins of quasi-Newton methods that provide the estimate of the inverse Hessian and its hyper-parameters.
 
-They stand before the base with the loop, as in ``class LBFGS(LimitedMemory, LineMethod)``.
+They precede the base class with the loop, as in ``class LBFGS(LimitedMemory, LineMethod)``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 else:
     Mixin = object
 
-#: Share of the free memory that a full matrix may take.
+#: Fraction of the free memory that a dense matrix may take.
 MOST_OF_MEMORY = 0.5
 
 
 @dataclass(frozen=True)
 class LimitedMemory(Mixin):
-    """B from the newest pairs (s, y)."""
+    """Mixin with B from the newest pairs (s, y), by limited-memory BFGS."""
 
     #: bounds of the spectrum of B, see :func:`.memory.admitted`
     h: ClassVar[float | None] = None
@@ -39,14 +39,14 @@ class LimitedMemory(Mixin):
         return 2 * self.memory + super().dense_vectors
 
     def inverse(self, problem: Problem) -> PairMemory:
-        """Return B with no pairs yet."""
+        """Return B without pairs."""
         return PairMemory(self.memory, problem.pulse, scaled=self.scaled, h=self.h, H=self.H)
 
 
 class FullMatrix(Mixin):
-    """B with all its d x d entries."""
+    """Mixin with B as a dense d x d matrix, by BFGS."""
 
-    #: id of a solver that needs no matrix
+    #: id of the solver with limited memory, to recommend instead
     lighter: ClassVar[str]
     #: bounds of the spectrum of B, see :func:`.memory.admitted`, and whether its first update scales it
     h: ClassVar[float | None] = None
@@ -54,7 +54,7 @@ class FullMatrix(Mixin):
     scaled: ClassVar[bool] = False
 
     def inverse(self, problem: Problem) -> DenseInverse:
-        """Return B₀ = I, to be updated."""
+        """Return B₀ = I, which :meth:`.Inverse.push` updates."""
         return DenseInverse(problem.size, scaled=self.scaled, h=self.h, H=self.H, pulse=problem.pulse)
 
     def refuses(self, problem: Problem) -> str | None:

@@ -1,4 +1,4 @@
-"""Algorithm 1 of Yu et al. 2010, made of the parts of a descent.
+"""The descent method of Yu et al. 2010, Algorithm 1 (subBFGS), composed of interchangeable parts.
 
 J. Yu, S. V. N. Vishwanathan, S. Günter, N. N. Schraudolph: A Quasi-Newton Approach to Nonsmooth Convex
 Optimization Problems in Machine Learning, JMLR 11, 2010. Equations, algorithms and letters are theirs, but f
@@ -29,9 +29,9 @@ from .rules import DirectionRule, SearchRule, StopRule, Subgradients
 class DescentIterate(NamedTuple):
     """An iterate of a :class:`Descent`, ``t`` steps after its first.
 
-    It has the subgradients ``here``, the direction ``p`` found here, and B. The step that led here has the
-    search result ``found``, the difference ``s`` and the ``curvature`` sᵀy of its pair; the first iterate has
-    none of these. ``gap`` bounds f - f*.
+    ``here`` has its subgradients, ``p`` is the direction found from it, and ``B`` the estimate of the inverse
+    Hessian. The step that led here has the search result ``found``, the difference ``s`` and the
+    ``curvature`` sᵀy of its pair; the first iterate has none of these. ``gap`` bounds f - f*.
     """
 
     here: Subdifferential
@@ -45,14 +45,15 @@ class DescentIterate(NamedTuple):
     events: tuple[str, ...]
 
     def known(self) -> dict[str, Any]:
-        """Return the fields of the record about the step and B, as arguments of :meth:`.Iterate.at`."""
+        """Return the fields of the record about the step and B, as keyword arguments of
+        :meth:`.Iterate.at`."""
         known = {"found": self.found, "curvature": self.curvature, "events": self.events}
         if isinstance(self.B, PairMemory):
             known |= {"memory": self.B, "gamma": self.B.scaling("yy/sy") if len(self.B) else NAN}
         return known
 
     def record(self, iteration: int, *, live: dict[str, Any] | None = None, **known: Any) -> Iterate:
-        """Return the record of this iterate, with further ``live`` references and ``known`` fields."""
+        """Return the record of this iterate, with additional ``live`` references and ``known`` fields."""
         point = self.here.point
         own = {"gradient": self.here.g, "direction": self.p, "inverse": self.B}
         found = {"inner_iterations": self.p.steps, "qp_iterations": self.p.qp_iterations}
@@ -64,20 +65,20 @@ class DescentIterate(NamedTuple):
 
 @dataclass(frozen=True)
 class Descent:
-    """A descent along straight lines, composed of a direction, a search and a stop.
+    """A descent along straight lines, composed of a direction, a search and a stopping rule.
 
     Parameters
     ----------
     direction, stop
-        Values of :mod:`.rules`, or of one's own with the same methods.
+        Rules from :mod:`.rules`, or custom ones with the same interface.
     search
-        ``Armijo``, ``Wolfe`` or ``Exact``, or a function of one's own of a line and a first step.
+        ``Armijo``, ``Wolfe`` or ``Exact``, or a custom function of a line and a first step.
     subgradients
         Choice of the subgradient at a kink.
     unit_first_step
-        Take the first step, if it is from w = 0, with length 1 and without a search.
+        Whether a first step from w = 0 has length 1, without a search.
     restarts
-        If no step is found, clear B and search again, along -g.
+        Whether to clear B and search along -g if no step is found.
 
     Examples
     --------
@@ -105,8 +106,10 @@ class Descent:
     def iterates(
         self, point: Point, B: Inverse, progress: DescentProgress
     ) -> Generator[DescentIterate, None, Ending]:
-        """Yield the iterates of a descent from ``point`` by Algorithm 1, the first included; return why it
-        ends. Its lines are numbered in comments."""
+        """Yield the iterates of Algorithm 1 (subBFGS) from ``point`` on, the first included.
+
+        Return why the descent ends. In comments lines are numbered as in Algorithm 1.
+        """
         problem, rng = point.problem, np.random.default_rng(self.subgradients.seed)
         pulse = problem.pulse
         here, t = self.subgradients.at_start(point, rng), 0  # 1-3
@@ -142,7 +145,10 @@ class Descent:
     def _step(
         self, here: Subdifferential, p: Direction, B: Inverse, last: SearchResult[Point] | None
     ) -> tuple[Line, SearchResult[Point]]:
-        """Search along p, and move; return the line and the result. ``last`` is the last search's result."""
+        """Search along p, and move; return the line and the result.
+
+        ``last`` is the result of the previous search.
+        """
         point = here.point
         if last is None and self.unit_first_step and not point.w.any():
             line = point.problem.line(point, p.p)
@@ -158,8 +164,11 @@ class Descent:
     def _searched(
         self, point: Point, p: Direction, B: Inverse, last: SearchResult[Point] | None
     ) -> tuple[Line, SearchResult[Point]]:
-        """Search along p. With B = I the length of p is arbitrary: the first trial is then the last accepted
-        step, or at most of length 1."""
+        """Search along p; return the line and the result.
+
+        With B = I the length of p is arbitrary. The first trial is then the last accepted step, or a move of
+        length at most 1.
+        """
         line, first = point.problem.line(point, p.p), 1.0
         if not len(B):
             first = last.t if last is not None else 1.0 / max(1.0, float(np.linalg.norm(p.p)))
@@ -184,7 +193,7 @@ def record_iterates(
     record: Callable[[DescentIterate], Iterate],
     enough: Callable[[DescentIterate], bool] = lambda iterate: False,
 ) -> Generator[Iterate, None, Ending | None]:
-    """Yield the ``record`` of each iterate; return how the descent ends, None if ``enough`` ends it."""
+    """Yield the ``record`` of each iterate; return why the descent ended, or None if ``enough`` ended it."""
     while True:
         try:
             iterate = next(iterates)
@@ -196,7 +205,7 @@ def record_iterates(
 
 
 def _words(v: np.ndarray) -> str:
-    """Write a vector: its entries if they are few, else its length."""
+    """Return a string for a vector: its entries if they are few, else its length."""
     if v.size <= 3:
         return "(" + ", ".join(f"{x:.6g}" for x in v) + ")"
     return f"a vector of {v.size} entries and length {np.linalg.norm(v):.3g}"

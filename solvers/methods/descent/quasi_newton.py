@@ -35,7 +35,7 @@ PAPER_SEARCH = {"line_search": "ils", "c1": INEXACT.c1, "c2": INEXACT.c2}
 
 @dataclass(frozen=True)
 class LineSearchParams:
-    """Hyper-parameters of a line search: base of the methods that go along straight lines."""
+    """Mixin with the hyper-parameters of a line search along a straight line."""
 
     line_search: str = param(
         "exact", SEARCHES, choices=("exact", "wolfe", "ils", "armijo"), title="line search"
@@ -46,7 +46,7 @@ class LineSearchParams:
     sigma: float = as_in(Armijo, "sigma")
 
     def search(self, *, to_last_kink: bool = False) -> LineSearch:
-        """Return the search; ``to_last_kink`` is that of an exact one."""
+        """Return the line search; ``to_last_kink`` is the setting of an exact one."""
         match self.line_search:
             case "exact":
                 return Exact(to_last_kink)
@@ -60,7 +60,7 @@ class LineSearchParams:
 
 @dataclass(frozen=True)
 class LineMethod(LineSearchParams, Solver):
-    """Base of the family. A subclass defines B (``inverse``) and the choice of direction (``direction``)."""
+    """Base of gradient and quasi-Newton methods; a subclass defines B (``inverse``) and ``direction``."""
 
     paper = "Yu et al. 2010, section 2"
     needs = Trait.DIRECTIONAL_DERIVATIVE | Trait.SMOOTH_PENALTY
@@ -97,7 +97,7 @@ class LineMethod(LineSearchParams, Solver):
         return (yield from record_iterates(iterates, lambda iterate: iterate.record(iterate.t)))
 
     def descent(self, *, smooth: bool) -> Descent:
-        """Return the descent for an f that is smooth, or has kinks."""
+        """Return the descent for an f that is smooth, or that has kinks."""
         parts = self.direction(), self.search(to_last_kink=self.unbounded == "last-kink")
         if smooth:
             return Descent(*parts, rules.SmoothStop(), restarts=True)
@@ -106,11 +106,11 @@ class LineMethod(LineSearchParams, Solver):
         return Descent(*parts, rules.NonsmoothStop(self.stagnation), subgradients, unit_first_step=unit)
 
     def direction(self) -> rules.DirectionRule:
-        """Return the rule that finds a direction."""
+        """Return the rule that computes the direction."""
         raise TypeError(f"{type(self).__name__} does not define direction()")
 
     def inverse(self, problem: Problem) -> Inverse:
-        """Return B = I, which is never updated here."""
+        """Return B = I, which this method never updates."""
         return Identity()
 
 
@@ -118,8 +118,8 @@ class LineMethod(LineSearchParams, Solver):
 class OneSubgradientMethod(LineMethod):
     """Base of the methods with direction p = -B g, g one (sub)gradient.
 
-    At a kink p may be an ascent direction. The search then finds no step and the run ends: this is how these
-    methods fail on losses with kinks. If f is smooth, B is cleared first and -g is tried.
+    At a kink p may be an ascent direction. Then the search finds no step and the run ends: this is how these
+    methods fail on losses with kinks. If f is smooth, B is cleared and -g is tried before the run ends.
     """
 
     first_step: str = param(
@@ -135,7 +135,7 @@ class OneSubgradientMethod(LineMethod):
 
 @dataclass(frozen=True)
 class GradientDescent(OneSubgradientMethod):
-    """p = -g, with g a random subgradient at a kink."""
+    """Gradient descent, p = -g, with g a random subgradient at a kink."""
 
     id = "gd"
     name = "GD"
@@ -149,7 +149,8 @@ class GradientDescent(OneSubgradientMethod):
 
 @dataclass(frozen=True)
 class LBFGS(LimitedMemory, OneSubgradientMethod):
-    """p = -B g, with B from the newest pairs and B₀ scaled by sᵀy/yᵀy of the newest: Liu and Nocedal 1989."""
+    """L-BFGS, p = -B g, with B from the newest pairs and B₀ scaled by sᵀy/yᵀy of the newest: Liu and Nocedal
+    1989."""
 
     id = "lbfgs"
     name = "L-BFGS"
@@ -163,7 +164,7 @@ class LBFGS(LimitedMemory, OneSubgradientMethod):
 
 @dataclass(frozen=True)
 class BFGS(FullMatrix, OneSubgradientMethod):
-    """p = -B g, B with all its d x d entries."""
+    """BFGS, p = -B g, with a dense d x d matrix B."""
 
     id = "bfgs"
     name = "BFGS"
@@ -179,7 +180,7 @@ class BFGS(FullMatrix, OneSubgradientMethod):
 
 @dataclass(frozen=True)
 class DirectionFindingMethod(LineMethod):
-    """Base of the methods that find a direction by Algorithm 2, a descent direction also at kinks."""
+    """Base of the methods that find a direction by Algorithm 2: a descent direction even at kinks."""
 
     presets = as_printed(subgradient="random")
     random_at_zero = True
@@ -212,7 +213,7 @@ class DirectionFindingMethod(LineMethod):
 
 @dataclass(frozen=True)
 class SubGD(DirectionFindingMethod):
-    """Steepest descent, also at kinks: Algorithm 2 with B = I."""
+    """Steepest descent, even at kinks: Algorithm 2 with B = I."""
 
     id = "subgd"
     name = "subGD"
@@ -223,7 +224,7 @@ class SubGD(DirectionFindingMethod):
 
 @dataclass(frozen=True)
 class BoundedSpectrum:
-    """Bounds of the spectrum of B, which decide how pairs enter it."""
+    """Mixin with bounds on the spectrum of B, which decide which pairs enter it and how."""
 
     h: float = param(1e-8, "the least sᵀy/yᵀy that a pair is given", low=0.0, title="least curvature h")
     H: float = param(
@@ -233,7 +234,7 @@ class BoundedSpectrum:
 
 @dataclass(frozen=True)
 class SubBFGS(BoundedSpectrum, FullMatrix, DirectionFindingMethod):
-    """Algorithm 1: BFGS with descent directions also at kinks."""
+    """subBFGS, Algorithm 1: BFGS with descent directions even at kinks."""
 
     id = "subbfgs"
     name = "subBFGS"
@@ -245,7 +246,7 @@ class SubBFGS(BoundedSpectrum, FullMatrix, DirectionFindingMethod):
 
 @dataclass(frozen=True)
 class SubLBFGS(BoundedSpectrum, LimitedMemory, DirectionFindingMethod):
-    """Algorithm 1 with B from the newest pairs, B₀ scaled by sᵀy/yᵀy of the newest."""
+    """subL-BFGS, Algorithm 1 with B from the newest pairs, B₀ scaled by sᵀy/yᵀy of the newest."""
 
     id = "sublbfgs"
     name = "subL-BFGS"

@@ -1,4 +1,4 @@
-"""Parts of a descent, as values: subgradients chosen at kinks, directions, stops.
+"""Interchangeable parts of a descent: subgradients at kinks, directions, stopping rules.
 
 Equations and algorithms are those of Yu et al. 2010.
 """
@@ -23,17 +23,17 @@ from .progress import FIRST_SHARE, STAGNATION_WINDOW, DescentProgress
 
 #: Factor of kmax in the last attempt to find a direction, with B = I.
 LAST_ATTEMPT = 10
-#: Share of the length of a subgradient below which a length is rounding.
+#: Length, relative to that of a subgradient, below which it is rounding.
 NO_LENGTH = 1e-12
 
 
 @dataclass(frozen=True)
 class Subgradients:
-    """The choice of a subgradient at a kink of f: the steepest along the last step, which maximizes sᵀy.
+    """The choice of a subgradient at a kink of f: by default the steepest along the last step.
 
-    ``random``: draw an extreme one, and take it if it has sᵀy > 0. ``random_at_zero``: draw the first one if
-    the run starts at w = 0. All labels of a sample may tie there, and the first label of each would push all
-    samples the same way.
+    The steepest maximizes sᵀy. With ``random`` an extreme subgradient is drawn, and used if it has sᵀy > 0.
+    With ``random_at_zero`` the first one is drawn if the run starts at w = 0. All labels of a sample may tie
+    there, and the first label of each would push all samples the same way.
     """
 
     random: bool = False
@@ -75,10 +75,12 @@ def one_subgradient(here: Subdifferential, B: Inverse, start: bool) -> Direction
 
 @dataclass(frozen=True)
 class DirectionFinding:
-    """Algorithm 2, to the tolerance ``epsilon`` or ``epsilon_start`` (at the start, if that is at w = 0), in
-    at most ``kmax`` steps. ``combining`` may replace its lines 7 to 9 with the exact QP (19), see
-    :func:`.direction.descent_direction`. If it fails, it runs once more with B = I and ten times as many
-    steps."""
+    """Algorithm 2 as a rule for directions, in at most ``kmax`` steps.
+
+    Its tolerance is ``epsilon``, or ``epsilon_start`` at the start of a run from w = 0. ``combining`` may
+    replace its lines 7 to 9 with the exact QP (19), see :func:`.direction.descent_direction`. If it fails, it
+    runs once more with B = I and ten times as many steps.
+    """
 
     epsilon: float = 1e-5
     epsilon_start: float = 1.0
@@ -111,13 +113,13 @@ class StopRule(Protocol):
         ...
 
     def no_step(self, found: SearchResult[Point]) -> Ending:
-        """Return why it ends after a search that found no step."""
+        """Return why the descent ends after a search that found no step."""
         ...
 
 
 @dataclass(frozen=True)
 class SmoothStop:
-    """For smooth f: end once the violation of optimality is no more than rounding."""
+    """Stopping rule for smooth f: end once the violation of optimality is at rounding level."""
 
     def ending(self, here: Subdifferential, p: Direction, progress: DescentProgress) -> Ending | None:
         violation = here.point.violation()
@@ -131,9 +133,10 @@ class SmoothStop:
 
 @dataclass(frozen=True)
 class NonsmoothStop:
-    """For f with kinks: end if 0 is a subgradient, if no direction descends, or if f stagnates.
+    """Stopping rule for f with kinks.
 
-    It does if it decreased by less than ``stagnation`` times itself in a few iterations.
+    The descent ends if 0 is a subgradient, if no direction descends, or if f stagnates. It stagnates if it
+    decreases by less than ``stagnation`` times itself in a few iterations.
     """
 
     stagnation: float = 1e-8

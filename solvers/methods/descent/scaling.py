@@ -1,4 +1,4 @@
-"""Iterative scaling of log-linear models: all weights at once, each to the minimum of its own bound.
+"""Iterative scaling of log-linear models: all weights of an output change at once, each by its own bound.
 
 After R. Jin, R. Yan, J. Zhang, A. G. Hauptmann: A Faster Iterative Scaling Algorithm for Conditional
 Exponential Model, ICML 2003, and A. L. Berger, S. A. Della Pietra, V. J. Della Pietra: A Maximum Entropy
@@ -35,18 +35,18 @@ FARTHEST = 10.0
 class FIS(Solver):
     """Faster iterative scaling, and improved iterative scaling (``variant="iis"``).
 
-    With the other outputs fixed, the loss changes by Σ_i log(1 - p_i + p_i exp(x_iᵀδ)) - t_i x_iᵀδ with the
-    weights of one output. p_i is its probability in row i, and t_i is 1 if it is the label of the row. With
-    a_i = Σ_j |x_ij|, x_iᵀδ is a mean of the sign(x_ij) a_i δ_j with weights |x_ij|/a_i. The convexity of the
-    logarithm then gives a bound that is a sum over j, with a ridge as well. Each δ_j is found by ``newton``
-    steps on the derivative of its own part. If that part is not lower there than at 0, δ_j is the step of a
-    quadratic bound, which always is: so f never rises. IIS has log u <= u - 1 in the bound in addition.
-    Outputs come one after the other; an iterate is one round of them.
+    If only the weights of one output change, by δ, the loss changes by Σ_i log(1 - p_i + p_i exp(x_iᵀδ)) -
+    t_i x_iᵀδ. Here p_i is the output's probability in row i, and t_i is 1 if the output is the label of the
+    row, else 0. With a_i = Σ_j |x_ij|, x_iᵀδ is a mean of the sign(x_ij) a_i δ_j with weights |x_ij|/a_i.
+    Since the change is convex in x_iᵀδ, it is at most a sum over j of functions of single δ_j. A ridge is
+    such a sum too. Each δ_j is found by ``newton`` steps on the derivative of its own part. If that part does
+    not decrease, δ_j is the step of a quadratic bound, which always decreases it. So f never rises. IIS also
+    uses log u <= u - 1 in the bound. Outputs come one after the other; an iterate is one round of them.
 
-    The update that Jin et al. print could not be checked; the bound here has what they claim for theirs: it
-    is tighter than that of IIS. Mathur and Chakrabarti compute the difference vector δ "just once at the
-    start and use it for all subsequent iterations": with ``difference="once"`` the first round's δ is added
-    again while f does not rise, and then it ends, usually far from the optimum.
+    The update that Jin et al. print could not be verified. The bound here has the property that they claim
+    for theirs: it is tighter than that of IIS. Mathur and Chakrabarti compute the difference vector δ "just
+    once at the start and use it for all subsequent iterations": with ``difference="once"`` the first round's
+    δ is added again while f does not rise. Then the run ends, usually far from the optimum.
     """
 
     id = "fis"
@@ -111,7 +111,7 @@ class FIS(Solver):
 
 
 class _Round:
-    """A round over the outputs, with the data that all rounds read."""
+    """A round over the outputs, and the data that all rounds read."""
 
     def __init__(self, solver: FIS, problem: Problem) -> None:
         self.solver, self.problem, self.design = solver, problem, problem.design
@@ -124,7 +124,7 @@ class _Round:
         self.longest = int(self.design.column_nnz.max(initial=1))
 
     def run(self, w: np.ndarray, scores: Scores) -> bool:
-        """Move w and the scores by a round over the outputs; return whether any weight moved."""
+        """Update w and the scores in one round over the outputs; return whether any weight moved."""
         loss, design = self.problem.loss, self.design
         W, moved = design.split(w)[0], False
         columns = design.starts, design.edges, design.rows, design.values
@@ -163,7 +163,7 @@ def absolute_sums(design: Design) -> np.ndarray:
 
 @kernel
 def scaling_steps(columns, rows, w, ridge, iis, newton, lo, hi, delta, longest):
-    """Write the steps of weights lo to hi to ``delta``; return the number of entries of X read."""
+    """Write the steps δ_j of weights lo to hi - 1 to ``delta``; return the number of entries of X read."""
     starts, edges, numbers, values = columns
     odds, truth, sums = rows
     x, a, o, t = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
@@ -203,7 +203,11 @@ def scaling_steps(columns, rows, w, ridge, iis, newton, lo, hi, delta, longest):
 
 @kernel
 def bound_slope(column, w, ridge, step, iis):
-    """Return the first two derivatives of the bound of a weight at ``step``."""
+    """Return the first and second derivative, at δ_j = ``step``, of the part of the bound for one weight.
+
+    ``column`` has x_ij, a_i, the log-odds of p_i, and t_i for the rows of feature j; ``w`` is the weight.
+    With ``iis`` the bound is that of IIS.
+    """
     x, a, o, t = column
     slope, second = ridge * (w + step), ridge
     for p in range(x.size):
@@ -220,7 +224,10 @@ def bound_slope(column, w, ridge, step, iis):
 
 @kernel
 def bound_change(column, w, ridge, step, iis):
-    """Return the change of the bound of a weight from 0 to ``step``."""
+    """Return the change of the part of the bound for one weight from δ_j = 0 to ``step``.
+
+    Arguments are those of :func:`bound_slope`. A change of at most 0 proves that f does not rise.
+    """
     x, a, o, t = column
     change = ridge * step * (w + 0.5 * step)
     for p in range(x.size):

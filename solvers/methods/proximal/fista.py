@@ -21,8 +21,10 @@ from .prox_gradient import ProxGD, first_step, proximal_search
 
 @dataclass(frozen=True)
 class FISTA(Solver):
-    """x_k = prox_{λR/K}(y_k - ∇F(y_k)/K), y_{k+1} = x_k + ((t_k - 1)/t_{k+1})(x_k - x_{k-1}),
-    t_{k+1} = (1 + √(1 + 4t_k²))/2; an iterate is x_k.
+    """Base of accelerated proximal gradient methods, x_k = prox_{λR/K}(y_k - ∇F(y_k)/K).
+
+    Here y_{k+1} = x_k + ((t_k - 1)/t_{k+1})(x_k - x_{k-1}) and t_{k+1} = (1 + √(1 + 4t_k²))/2; an iterate is
+    x_k.
 
     The scores of y are a combination of those of the last two x, so an iteration costs one gradient, and one
     product per trial. The violation at x_k costs another gradient. So it is computed only once K(y_k - x_k),
@@ -46,7 +48,7 @@ class FISTA(Solver):
         raise TypeError(f"{type(self).__name__} does not define _start")
 
     def _step(self, problem: Problem, y: Point, step: float) -> SearchResult[Point]:
-        """Return the step taken from y after one of length ``step``."""
+        """Return the outcome of a step from y, where ``step`` is the previous step length."""
         raise TypeError(f"{type(self).__name__} does not define _step")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
@@ -72,7 +74,7 @@ class FISTA(Solver):
 
 
 def extrapolate(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
-    """Return the point x + momentum (x - before); its scores cost no product."""
+    """Return the point x + momentum (x - before); computing its scores needs no product with X."""
     if momentum == 0.0:
         return x
     scores = x.scores.plus(momentum, x.scores.plus(-1.0, before.scores))
@@ -105,7 +107,7 @@ class FISTALS(FISTA):
 
 @dataclass(frozen=True)
 class FISTACST(FISTA):
-    """K is a Lipschitz constant of ∇F."""
+    """FISTA with a constant step 1/K, K a Lipschitz constant of ∇F."""
 
     id = "fista-cst"
     name = "FISTA (CST)"

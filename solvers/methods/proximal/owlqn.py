@@ -28,8 +28,11 @@ NEAR_MINIMUM = 1e4
 
 
 class Heading(NamedTuple):
-    """The direction ``d`` of a step inside the orthant with the signs ``orthant`` (0: the weight stays zero).
-    ``v`` is the subgradient that predicts the decrease, and ``found`` the outcome of Algorithm 2."""
+    """The direction ``d`` of a step, and the orthant it stays in.
+
+    ``orthant`` has the sign of each weight (0: the weight stays zero). ``v`` is the subgradient that predicts
+    the decrease, and ``found`` the outcome of Algorithm 2, if it was used.
+    """
 
     d: np.ndarray
     orthant: np.ndarray
@@ -42,13 +45,13 @@ class OWLQN(LimitedMemory, Solver):
     """L-BFGS inside the orthant that the pseudo-gradient points to, with a projected backtracking search.
 
     The decrease is tested on the displacement after projection, f(w⁺) <= f(w) + σ ◇ᵀ(w⁺ - w), as in the
-    paper. The first step tries t = 1/‖◇‖₂ and backs off by 0.1, as the authors' program does. Pairs are
-    those of the smooth part of f. If the smooth part is straight, the first step makes no pair. The next step
-    is then :meth:`.line.Line.straight_step`, since ‖◇‖₂ depends on the unit of the features.
+    paper. The first step tries t = 1/‖◇‖₂ and backtracks by a factor of 0.1, as the authors' program does.
+    Pairs are those of the smooth part of f. If the smooth part is linear, the first step yields no pair. The
+    next step is then :meth:`.line.Line.straight_step`, since ‖◇‖₂ depends on the unit of the features.
 
-    With ``subgradient="random"`` a random subgradient takes the place of the pseudo-gradient ◇, which is the
-    shortest one, in all of this: at each weight that is zero λu, u uniform in [-1, 1], is the penalty's share
-    (Yu et al. 2010, section 8.4).
+    With ``subgradient="random"`` a random subgradient replaces the pseudo-gradient ◇, which is the shortest
+    subgradient. At each zero weight the penalty then contributes λu, u uniform in [-1, 1] (Yu et al. 2010,
+    section 8.4).
     """
 
     id = "owl-qn"
@@ -127,8 +130,10 @@ class OWLQN(LimitedMemory, Solver):
         return problem.vector(drawn, point.w, point.gradient(), problem.l1_strengths)
 
     def _heading(self, point: Point, v: np.ndarray, memory: PairMemory) -> Heading:
-        """Return d = -H v aligned with -v, in the orthant that -v points to. Weights without an ℓ1 part have
-        no kinks, hence no orthants: there it is the direction of L-BFGS."""
+        """Return d = -H v, projected so that it agrees in sign with -v, and the orthant that -v points to.
+
+        Weights without an ℓ1 part have no kinks, hence no orthant: there d is the direction of L-BFGS.
+        """
         problem, kinks = point.problem, point.problem.penalty.l1 > 0.0
 
         def direction(Hv: np.ndarray, v: np.ndarray, *kinked: np.ndarray) -> np.ndarray:
@@ -156,8 +161,10 @@ class OWLQN(LimitedMemory, Solver):
     def search(
         self, point: Point, heading: Heading, memory: PairMemory, *, straight: bool = False
     ) -> SearchResult[Point]:
-        """Backtrack along the projected path w(t) = P(w + t d); ``straight`` is whether the smooth part
-        was linear along the step before."""
+        """Backtrack along the projected path w(t) = P(w + t d).
+
+        ``straight`` is whether the smooth part was linear along the previous step.
+        """
         problem, (d, orthant, v, found) = point.problem, heading
         kinks = problem.penalty.l1 > 0.0
         search = SearchLog(point.objective, d, active=None if kinks else problem.design.working_set())
@@ -195,11 +202,11 @@ class OWLQN(LimitedMemory, Solver):
 class OWLQNStar(OWLQN):
     """OWL-QN that finds its direction p by Algorithm 2 of Yu et al. 2010, for the matrix B of L-BFGS.
 
-    p is not aligned with a subgradient: it descends whichever the algorithm starts from. The orthant is that
-    of w + tp for a small t, and the subgradient that is steepest along p predicts the decrease. Algorithm 2
-    takes some 1/ε steps to come within ε of the best direction, and gives no p with zeros: the method comes
-    within some 1e-5 of the minimum, with more non-zero weights. The paper ends it once f fell by less than
-    5e-5 in 5 iterations, which may be 2e-3 above the minimum.
+    p is not aligned with a subgradient: it is a descent direction whichever subgradient Algorithm 2 starts
+    from. The orthant is that of w + tp for a small t, and the subgradient that is steepest along p predicts
+    the decrease. Algorithm 2 takes about 1/ε steps to come within ε of the best direction, and its p has no
+    zeros. So the method comes within about 1e-5 of the minimum, with more non-zero weights. The paper ends
+    the run once f has decreased by less than 5e-5 in 5 iterations, which may be 2e-3 above the minimum.
     """
 
     id = "owl-qn-star"
@@ -234,22 +241,22 @@ class OWLQNStar(OWLQN):
 
 
 def steepest_subgradient(w: np.ndarray, g: np.ndarray, l1: float | np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return the subgradient of f that has the largest product with p.
+    """Return the subgradient of f with the largest product with p.
 
-    ``g`` is the gradient of the smooth part, ``l1`` the strength of |w_j|. In coordinates in which both w and
-    p are zero it is the shortest one.
+    ``g`` is the gradient of the smooth part, ``l1`` the strength of |w_j|. Entries for which both w and p are
+    zero have the smallest absolute value possible.
     """
     signs = _signs(w, p)
     return g + np.where(signs != 0.0, l1 * signs, np.clip(-g, -l1, l1))
 
 
 def _all_of(mask: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Return the conjunction of masks, in ``mask``, which is overwritten."""
+    """Return the logical and of masks; ``mask`` is overwritten."""
     for other in others:
         mask &= other
     return mask
 
 
 def _signs(w: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Return the signs of w + td for a small t."""
+    """Return the signs of w + td for a small t > 0."""
     return np.sign(np.where(w != 0.0, w, d))

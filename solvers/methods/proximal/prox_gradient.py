@@ -19,11 +19,11 @@ from ..solver import Solver
 
 @dataclass(frozen=True)
 class ProxGD(Solver):
-    """w⁺ = prox_{λR/K}(w - ∇F(w)/K), K raised until F(w⁺) <= F(w) + ∇F(w)ᵀ(w⁺ - w) + ½K‖w⁺ - w‖².
+    """Proximal gradient steps w⁺ = prox_{λR/K}(w - ∇F(w)/K), F being the smooth part of f.
 
-    F is the smooth part. K starts at the curvature of F along the first direction; each iteration first
-    tries a K smaller than the last accepted one (``growth`` of the step; with 1, K never falls). If the two
-    sides of the test differ by less than their rounding, gradients decide instead.
+    K is increased until F(w⁺) <= F(w) + ∇F(w)ᵀ(w⁺ - w) + ½K‖w⁺ - w‖². K starts at the curvature of F along
+    the first direction; each iteration first tries the last accepted K divided by ``growth`` (with 1, K never
+    decreases). If the two sides of the test differ by less than their rounding, gradients decide instead.
     """
 
     id = "prox-gd"
@@ -60,20 +60,24 @@ class ProxGD(Solver):
 
 
 def first_step(problem: Problem, point: Point) -> float:
-    """Return 1/K, K the curvature of the smooth part along the minimum-norm subgradient: at w = 0 every
-    proximal step goes that way, and K depends on no length; see :meth:`.line.Line.first_step`."""
+    """Return 1/K, K the curvature of the smooth part along the minimum-norm subgradient.
+
+    At w = 0 every proximal step has this direction, and K does not depend on its length; see
+    :meth:`.line.Line.first_step`.
+    """
     v = problem.subgradient(point.w, point.gradient())
     moved = problem.support(v)
     return problem.line(point, -moved.take(v), moved).first_step()
 
 
 def proximal_search(problem: Problem, point: Point, step: float, *, beta: float) -> SearchResult[Point]:
-    """Try w⁺(t) = prox_{tλR}(w - t∇F(w)), from t = ``step`` on, against the quadratic model:
-    F(w⁺) - F(w) - ∇F(w)ᵀs <= ‖s‖²/2t, s = w⁺ - w.
+    """Backtrack along w⁺(t) = prox_{tλR}(w - t∇F(w)) from t = ``step`` until the quadratic model bounds F.
 
-    Once ‖s‖²/2t is below the rounding of F, any step would pass, and lengths that grow would carry w away
-    again. The left side is then taken to be half of (∇F(w⁺) - ∇F(w))ᵀs, which it is for a quadratic F: its
-    rounding falls with s, and the gradient at w⁺ is what the next iteration begins with.
+    The condition is F(w⁺) - F(w) - ∇F(w)ᵀs <= ‖s‖²/2t, s = w⁺ - w.
+
+    Once ‖s‖²/2t is below the rounding of F, any step would pass, and growing steps would carry w away again.
+    The left side is then replaced by half of (∇F(w⁺) - ∇F(w))ᵀs, which it equals for a quadratic F. Its
+    rounding decreases with s, and the next iteration needs the gradient at w⁺ anyway.
     """
     w, g = point.w, point.gradient()
 

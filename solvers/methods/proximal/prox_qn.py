@@ -42,15 +42,15 @@ class ProxQN(Solver):
 
     :func:`.working_sets.run_on_working_sets` is the outer loop. The rule chooses the working set (lines 3 to
     16), see :class:`.shrinking.Zhong`; ``shrinking=False`` is the same as ``rule=none``, and
-    ``look_back=False`` as ``rule=no-return``: the run then ends at the optimum on the weights that are left,
-    and reports how far that is from the optimum of all. :class:`QuasiNewtonSteps` makes the steps (lines 19
-    to 39), by the model of :class:`.prox_qn_model.QuadraticModel`.
+    ``look_back=False`` as ``rule=no-return``: the run then ends at the optimum on the remaining weights, and
+    reports how far that is from the optimum on all. :class:`QuasiNewtonSteps` takes the steps (lines 19 to
+    39), with the model of :class:`.prox_qn_model.QuadraticModel`.
 
     What the paper leaves open is decided as follows. The shrinking stop is V_A <= ε_s V_0, where V is the
     largest violation and V_0 that at w = 0; ε_s starts at ``cooling_start`` and becomes, after each epoch,
     max(ε, ``cooling`` · min(ε_s, V/V_0)) with V over all weights. If the working set has shrunk to less than
-    an eighth in an epoch, its pairs describe nearly another problem, and line 16 clears them;
-    ``keep_pairs=False`` always does, as the paper has it. Half of the time may pass before the working set is
+    an eighth in an epoch, its pairs describe a very different problem. Line 16 then clears them. With
+    ``keep_pairs=False`` it always does, as in the paper. Half of the run may pass before the working set is
     small, so :func:`.prox_qn_start.warm_up` may run first.
     """
 
@@ -168,7 +168,7 @@ class ProxQN(Solver):
         return why_no_start(self.start, problem) or super().refuses(problem)
 
     def working_set_rule(self) -> Rule:
-        """Return the rule, which ``shrinking=False`` and ``look_back=False`` replace."""
+        """Return the rule in effect, with ``shrinking=False`` and ``look_back=False`` taken into account."""
         rule = RULES["none" if not self.shrinking else self.rule if self.look_back else "no-return"]
         return rule(self.cooling_start, self.cooling) if issubclass(rule, Zhong) else rule()
 
@@ -180,7 +180,7 @@ class ProxQN(Solver):
         return (yield from run_on_working_sets(point, selection, steps, start.iteration, shown=start.shown))
 
     def _first_violation(self, point: Point, start: WarmUp) -> float:
-        """Return M̂ before the first iteration: ∞ as in line 1, or the violation at w0."""
+        """Return M̂ before the first iteration: ∞ as in line 1, or the violation at the starting point."""
         auto = start.warm_up is not None or point.problem.size > HUGE
         first = self.shrink_first == "on" or (self.shrink_first == "auto" and auto)
         return point.violation() if first else np.inf
@@ -222,7 +222,8 @@ class QuasiNewtonSteps(WorkingSetSteps):
         self.stepped = True
 
     def on_epoch(self) -> None:
-        """Clear the pairs, if they are not kept or describe nearly another problem (line 16)."""
+        """Clear the pairs, unless they are to be kept and the working set has not shrunk too much (line
+        16)."""
         if not (self.solver.keep_pairs and self.first_size <= MAX_SHRINKAGE * self.model.size):
             self.model.clear()
         self.first_size = 0

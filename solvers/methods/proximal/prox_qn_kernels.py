@@ -6,10 +6,10 @@ from ...linalg.row_norms import soft_thresholded
 
 @kernel
 def sweep(order, w, g, lam, gamma, diagonal, Q, Q_hat, d, d_hat):
-    """Make one pass of coordinate descent in place of d and d̂ = Q̂ d (lines 22 to 27); return max |z|.
+    """Make one pass of coordinate descent, updating d and d̂ = Q̂ d in place (lines 22 to 27); return max
+    |z|.
 
-    A j of ``order`` is the j-th member of the working set, as are entries j of w, g and d; it is not weight
-    j.
+    An entry of ``order`` is the index of a member of the working set, as in w, g and d, not of a weight.
     """
     rank = d_hat.size
     moved = 0.0

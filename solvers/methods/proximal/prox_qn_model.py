@@ -39,17 +39,17 @@ class QuadraticModel:
     """The model gᵀd + ½dᵀBd + λ‖w + d‖₁ on a working set, B given by the pairs (s, y), γ and D.
 
     Its hyper-parameters are those of a ``solver``, :class:`.prox_qn.ProxQN`. γ of the very first iteration is
-    the curvature of the loss along the first direction (the paper's 1 is ``gamma0=1``); it is kept when the
-    memory is cleared. The paper's γ = sᵀy/sᵀs makes directions so long that most searches back off; the
-    default ‖y‖/‖s‖ is the geometric mean of it and of the yᵀy/sᵀy usual for L-BFGS, whose steps are accepted
-    but short. ``memory=full`` keeps all pairs and the first γ that a pair gives, as Theorem 1 requires;
-    ``memory=auto`` has room for 30 pairs, and for up to 100 while products with them take no longer than the
-    rest of an iteration.
+    the curvature of the loss along the first direction (``gamma0=1`` gives the paper's 1). It is not changed
+    when the memory is cleared. The paper's γ = sᵀy/sᵀs makes directions so long that most searches backtrack.
+    With yᵀy/sᵀy, usual for L-BFGS, steps are accepted but short. The default ‖y‖/‖s‖ is the geometric mean of
+    the two. ``memory=full`` keeps all pairs and the γ of the first pair, as Theorem 1 requires.
+    ``memory=auto`` keeps 30 pairs, and up to 100 while products with them take no longer than the rest of an
+    iteration.
 
     Attributes
     ----------
     events : tuple of str
-        What happened since the last record.
+        Events since the last record.
     """
 
     def __init__(self, solver: Any, problem: Problem) -> None:
@@ -65,15 +65,15 @@ class QuadraticModel:
 
     @property
     def size(self) -> int:
-        """Return the size of the working set of the pairs."""
+        """Return the size of the working set on which the pairs are stored."""
         return 0 if self.A is None else len(self.A)
 
     def restrict_to(self, A: WorkingSet) -> None:
-        """Change to another working set, and keep the pairs of the weights that both sets share.
+        """Change to another working set, and keep the entries of the pairs that both sets share.
 
-        A weight that comes in has not moved, and its y is not known: both are zero in the pairs, so that B is
-        γD there until later pairs tell more. With ``memory=auto`` the oldest pairs are dropped that would
-        cost more than the rest of an iteration.
+        A weight that enters has s = 0, since it has not moved, and its y is unknown. Both are zero in the
+        pairs, so that B is γD there until new pairs come. With ``memory=auto`` the oldest pairs are dropped
+        until products cost no more than the rest of an iteration.
         """
         old, self.A = self.A, A
         if old is None or old is A or (old.full and A.full):
@@ -86,15 +86,17 @@ class QuadraticModel:
         self.metric.carry(kept, known)
 
     def clear(self) -> None:
-        """Forget the pairs, D, and their working set."""
+        """Discard the pairs, D, and their working set."""
         self.memory.clear()
         self.metric.clear()
         self.A = None
         self.events += ("memory-cleared",)
 
     def search(self, point: Point, A: WorkingSet, g: np.ndarray) -> SearchResult[Point]:
-        """Search along the solution d of the inner problem (lines 19 to 33); if no step decreases f, clear
-        the pairs and search once more."""
+        """Search along the solution d of the inner problem (lines 19 to 33).
+
+        If no step decreases f, clear the pairs and search once more.
+        """
         if (factors := self.metric.measure(point, A)) is not None:
             self.memory.rescale(factors)
         if self.gamma == 0.0:
@@ -108,8 +110,11 @@ class QuadraticModel:
         return found
 
     def _search_once(self, point: Point, A: WorkingSet, w: np.ndarray, g: np.ndarray) -> SearchResult[Point]:
-        """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28). Then backtrack
-        along d until Armijo's rule holds (lines 29 to 33), unless the predicted decrease is rounding."""
+        """Solve the inner problem on A for d, then backtrack along d until Armijo's rule holds (lines 19 to
+        33).
+
+        ``w`` has the weights on A. There is no search if the predicted decrease is at rounding level.
+        """
         r, penalty = self.metric.root, self.problem.penalty_on(A)
         d, self.sweeps = self.inner.solve(r * w, g / r, penalty.each(penalty.l1) / r, self.memory, self.gamma)
         d = np.where(d == -r * w, -w, d / r)
@@ -121,8 +126,10 @@ class QuadraticModel:
         return line.armijo(decrease, Armijo(self.solver.beta, self.solver.sigma))
 
     def push_pair(self, s: np.ndarray, y: np.ndarray) -> None:
-        """Add the pair (s, y), and set γ (lines 34 to 39). Q and Q̂ are made from the pairs when
-        the next direction needs them."""
+        """Add the pair (s, y), and set γ (lines 34 to 39).
+
+        Q and Q̂ are computed from the pairs when the next direction needs them.
+        """
         if self.solver.memory == "auto":
             self.memory.size = int(np.clip(self._affordable(s.size), *AUTO_PAIRS))
         self.curvature = self.memory.push(self.metric.root * s, y / self.metric.root)
@@ -132,13 +139,15 @@ class QuadraticModel:
             self.gamma = self.memory.scaling(self.solver.gamma)
 
     def _affordable(self, size: int) -> float:
-        """Return the number of pairs on ``size`` weights that cost as much as the rest of an iteration: Q̂ =
-        QR takes 4k² products per weight."""
+        """Return the number k of pairs on ``size`` weights that cost as much as the rest of an iteration.
+
+        Q̂ = QR takes 4k² products per weight.
+        """
         design = self.problem.design
         return math.sqrt(GEMM_SPEEDUP * SCORE_WORK * design.n_rows * design.n_outputs / (4.0 * size))
 
     def record(self, *, stepped: bool = True) -> dict[str, Any]:
-        """Return the fields of the record that describe the model, and its step if one was made."""
+        """Return the fields of the record that describe the model, and its step if ``stepped``."""
         known: dict[str, Any] = {"memory": self.memory}
         if stepped:
             known |= {"gamma": self.gamma, "inner_iterations": self.sweeps}
@@ -146,8 +155,10 @@ class QuadraticModel:
         return known
 
     def _first_curvature(self, point: Point, A: WorkingSet, g: np.ndarray) -> float:
-        """Measure γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives; if F
-        is straight along p, γ is one over the step that :meth:`.line.Line.straight_step` takes."""
+        """Return γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives.
+
+        If F is linear along p, γ is the inverse of the step of :meth:`.line.Line.straight_step`.
+        """
         w, D, penalty = A.take(point.w), self.metric.root**2, self.problem.penalty_on(A)
         p = soft_threshold(w - g / D, penalty.each(penalty.l1) / D) - w
         length = float(p @ (D * p))
@@ -159,11 +170,12 @@ class QuadraticModel:
 
 
 class DiagonalMetric:
-    """D of B₀ = γD on the working set, as ``root`` = D^½: measured when weights come in, and kept until then.
+    """D of B₀ = γD on the working set, as ``root`` = D^½.
 
-    Curvatures of rare and of frequent features differ. D = h^½, h the diagonal of the Hessian at the start of
-    the epoch, makes them more alike, and does better than h itself. The pairs and the inner problem are those
-    of the weights D^½w. For these B₀ is γI, and each weight has its own λ/D_j^½.
+    D is computed when weights enter, and stored until others do. Curvatures of rare and of frequent features
+    differ. D = h^½, h the diagonal of the Hessian at the start of the epoch, makes them more alike, and does
+    better than h itself. The pairs and the inner problem are those of the weights D^½w. For these B₀ is γI,
+    and each weight has its own λ/D_j^½.
     """
 
     def __init__(self, choice: str, problem: Problem) -> None:
@@ -172,26 +184,29 @@ class DiagonalMetric:
         self.clear()
 
     def clear(self) -> None:
-        """Forget D, so that it is measured before the next direction."""
+        """Discard D, so that it is computed before the next direction."""
         self._root: np.ndarray | None = None
         #: whether D is to be measured anew
         self.stale = True
 
     @property
     def root(self) -> np.ndarray:
-        """Return D^½, which has been measured."""
+        """Return D^½, which must have been computed."""
         assert self._root is not None
         return self._root
 
     def carry(self, kept: np.ndarray, known: np.ndarray) -> None:
-        """Change to other members, as :meth:`.memory.PairMemory.carry` does; D of new ones is 1 at first."""
+        """Change to other members, as :meth:`.memory.PairMemory.carry` does; D of new members is 1 at
+        first."""
         if self._root is not None:
             self._root = spread(self._root[kept], known) + ~known
             self.stale = self.stale or not known.all()
 
     def measure(self, point: Point, active: WorkingSet) -> np.ndarray | None:
-        """Measure D if weights came in: the roots of the Hessian's diagonal at ``point``. Return the factor
-        by which the unit of each weight D^½w grew; None if there are no pairs in the old unit."""
+        """Compute D from the diagonal of the Hessian at ``point`` if weights have entered.
+
+        Return the factor by which D^½ changed for each weight; return None if no pairs have to be rescaled.
+        """
         if not self.stale:
             return None
         before, self._root, self.stale = self._root, np.ones(len(active)), False
@@ -209,9 +224,9 @@ class InnerProblem:
     """min_d gᵀd + ½dᵀBd + Σ_j λ_j|w_j + d_j| by coordinate descent (section 2.2).
 
     Line 20 allows ⌊d/|A|⌋ sweeps to balance the inner problem against the rest of an iteration. If that is 1
-    although a sweep costs next to nothing (few weights, many samples), steps are far too short; if samples
-    are few, sweeps take most of the time. So the default counts the work of both; it makes five sweeps at
-    least as soon as half of the weights have left.
+    although a sweep costs next to nothing (few weights, many samples), steps are far too short. If samples
+    are few, sweeps take most of the time. So the default compares the work of both, with at least five sweeps
+    once half of the weights have left.
     """
 
     def __init__(self, solver: Any, problem: Problem) -> None:
@@ -219,7 +234,7 @@ class InnerProblem:
         self.rng = np.random.default_rng(solver.seed)
 
     def _most(self, size: int, rank: int) -> int:
-        """Return the most sweeps over ``size`` weights with B of this rank (line 20)."""
+        """Return the maximal number of sweeps over ``size`` weights with B of this rank (line 20)."""
         most, design = self.solver.max_inner, self.problem.design
         if self.solver.balance == "off":
             return most
@@ -232,7 +247,8 @@ class InnerProblem:
     def solve(
         self, w: np.ndarray, g: np.ndarray, lam: np.ndarray, memory: PairMemory, gamma: float
     ) -> tuple[np.ndarray, int]:
-        """Return d and the sweeps it took (lines 19 to 28): at least one. ``lam`` has a λ for each weight."""
+        """Return d and the number of sweeps, at least one (lines 19 to 28); ``lam`` has a λ for each
+        weight."""
         B = memory.compact(gamma)
         if B.rank == 0:  # B = γI separates: one closed-form step is exact
             return soft_threshold(w - g / gamma, lam / gamma) - w, 1

@@ -25,10 +25,10 @@ HUGE = 10_000_000
 
 @dataclass(frozen=True)
 class WarmUp:
-    """The result of a warm-up: the weights, the number of their iterate, and that of epochs so far.
+    """The result of a warm-up: the weights, the index of their iterate, and the number of epochs so far.
 
-    ``warm_up`` names the solver that ran, None without a warm-up; ``shown`` is whether it has yielded the
-    iterate.
+    ``warm_up`` is the id of the solver that ran, None without a warm-up; ``shown`` is whether the iterate has
+    been yielded.
     """
 
     w: np.ndarray | None
@@ -48,7 +48,7 @@ def chosen_start(solver: Any, problem: Problem) -> str:
 
 
 def why_no_start(start: str, problem: Problem) -> str | None:
-    """Return the reason why a problem does not allow this warm-up, a sentence; return None if it does."""
+    """Return why this warm-up is impossible on a problem, as a sentence; return None if it is possible."""
     if start == "sgd" and Trait.INSTANCE_KERNELS not in problem.loss.traits:
         return "start=sgd needs a loss with compiled kernels for single instances: choose start=none"
     if start == "samples" and isinstance(problem.design, ShardedDesign):
@@ -57,7 +57,7 @@ def why_no_start(start: str, problem: Problem) -> str | None:
 
 
 def _legs(solver: Any, problem: Problem) -> list[tuple[str, Solver, float, int]]:
-    """Return the solvers of the warm-up in turn: name, solver, share of the instances, iterations."""
+    """Return the solvers of the warm-up in order: name, solver, fraction of the instances, iterations."""
     start = chosen_start(solver, problem)
     if start == "sgd":
         return [(FTRL.id, FTRL(seed=solver.seed), 1.0, 1)]
@@ -71,12 +71,12 @@ def _legs(solver: Any, problem: Problem) -> list[tuple[str, Solver, float, int]]
 def warm_up(solver: Any, problem: Problem, w0: np.ndarray | None) -> Generator[Iterate, None, WarmUp]:
     """Yield the iterates of the warm-up except the last, and return the state that it hands over.
 
-    The ``solver`` is :class:`.prox_qn.ProxQN`. ``start=sgd`` makes a pass of :class:`.ftrl.FTRL`: its weights
+    The ``solver`` is :class:`.prox_qn.ProxQN`. ``start=sgd`` makes a pass of :class:`.ftrl.FTRL`. Its weights
     are iterate 1, nearly as sparse as those of the optimum, and the first working set is shrunk at once.
-    ``start=samples`` makes 15 iterations on a sixteenth of the instances, then on a quarter. ``auto`` makes
-    the pass for ``START_INSTANCES`` sequences or more with ``START_SIZE`` weights: there it costs little more
-    than one evaluation of the loss; with losses of single rows it gains next to nothing. Given weights to
-    start from, there is no warm-up.
+    ``start=samples`` makes 15 iterations on a sixteenth of the instances, then 15 on a quarter. ``auto``
+    makes the pass for at least ``START_INSTANCES`` sequences with ``START_SIZE`` weights. There it costs
+    little more than one evaluation of the loss; with losses of single rows it gains next to nothing. Given
+    weights to start from, there is no warm-up.
     """
     legs = _legs(solver, problem) if w0 is None else []
     handover, last, shown = Handover(w0), sum(iterations for *_, iterations in legs), -1

@@ -1,6 +1,7 @@
-"""Semismooth Newton on the support, globalized by proximal gradient steps, on any working set.
+"""Semismooth Newton method on the support, globalized by proximal gradient steps, on any working set.
 
-It follows the forward-backward truncated Newton method of Themelis, Ahookhosh and Patrinos 2019."""
+It follows the forward-backward truncated Newton method of Themelis, Ahookhosh and Patrinos 2019.
+"""
 
 from __future__ import annotations
 
@@ -27,28 +28,28 @@ MAX_BLEND_TRIALS = 10
 
 @dataclass(frozen=True)
 class SemismoothNewton(WorkingSetSolver):
-    """Newton's method for w = prox_{γλR}(w - γ∇F(w)), whose right side is p and piecewise smooth in w.
+    """Newton's method for w = p(w), p = prox_{γλR}(w - γ∇F(w)), which is piecewise smooth in w.
 
-    Where p is zero the Newton point v is zero; on the others, α, it solves
-    H_αα (v - w)_α = -(∇F + λ sign(p))_α + H_αβ w_β by conjugate gradients. So a step costs products with
-    the columns of the support alone, and with the Hessian of the loss in the scores. If that jumps, as for
-    squared hinges, H is an element of the generalized Hessian, and ∇F is piecewise smooth as p is. The next
-    iterate is (1 - τ) p + τ v with the first τ of 1, β, β², ... at which f is low enough: at most φ_γ(w) -
-    σ/γ ‖w - p‖². φ_γ is the forward-backward envelope, a lower bound of f(w). For γ below (1 - 2σ)/L that
-    holds at τ = 0, which is the proximal gradient step. So one of these τ is accepted; after
-    ``MAX_BLEND_TRIALS`` of them the proximal step itself is taken. γ is halved until the condition holds.
+    The Newton point v is zero where p is zero. On the other weights, α, it solves H_αα (v - w)_α = -(∇F + λ
+    sign(p))_α + H_αβ w_β by conjugate gradients. So a step only costs products with the columns of the
+    support, and with the Hessian of the loss in the scores. If this Hessian jumps, as for squared hinges, H
+    is an element of the generalized Hessian, and ∇F is piecewise smooth as p is. The next iterate is (1 - τ)
+    p + τ v with the first τ of 1, β, β², ... at which f is low enough: at most φ_γ(w) - σ/γ ‖w - p‖². φ_γ is
+    the forward-backward envelope, a lower bound on f(w). For γ below (1 - 2σ)/L that holds at τ = 0, which is
+    the proximal gradient step. So some τ is accepted; after ``MAX_BLEND_TRIALS`` trials the proximal step
+    itself is taken. γ is halved until the condition holds.
 
     The paper requires the condition of φ_γ at the new iterate, which is at most f there: a step accepted here
     is accepted by its rule, and a trial needs no gradient. Close to an optimum with H_αα positive definite τ
-    = 1 passes, and convergence is superlinear.
+    = 1 is accepted, and convergence is superlinear.
 
     Conjugate gradients end at a residual of η times the right side, η = min(``forcing``, V/V₀). V is the
     largest violation on the working set, and V₀ that of the first iterate. The system is scaled by the
     diagonal D of H. μ D V/V₀ is added to H, which may be singular if there are more weights than samples. At
-    most 1/γ is added, as more would lead less far than p. Far from the optimum a plain Newton point is rarely
-    useful: μ is at least ``damping``, grows fourfold if τ < 1 and falls by as much if τ = 1. Weights of v
-    with another sign than in p are set to zero. Whatever v is, the run converges; close to the optimum
-    neither changes the rate.
+    most 1/γ is added, as more would make the step shorter than that to p. Far from the optimum a plain Newton
+    point is rarely useful: μ is at least ``damping``, multiplied by 4 if τ < 1 and divided by 4 if τ = 1.
+    Weights of v whose sign differs from that in p are set to zero. Convergence does not depend on v; close to
+    the optimum neither safeguard changes the rate.
     """
 
     id = "ssn"
@@ -89,7 +90,7 @@ class SemismoothNewton(WorkingSetSolver):
 
 
 class Newton(WorkingSetSteps):
-    """WorkingSetSteps on a working set; γ and the first violation are kept between them."""
+    """Newton steps on a working set; γ and the first violation are stored between steps."""
 
     def __init__(self, solver: SemismoothNewton, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
@@ -132,7 +133,7 @@ class Newton(WorkingSetSteps):
     def _search(
         self, point: Point, e: np.ndarray, members: WorkingSet, f: float, bound: float
     ) -> SearchResult[Point]:
-        """Search from p along e to the Newton point, the longest step first, for f <= f(w) + ``bound``."""
+        """Search between p and the Newton point p + e, the longest step first, for f <= f(w) + ``bound``."""
         line = self.problem.line(point, e, members)
         search = SearchLog(point.objective, e, active=members, reference=f + bound)
 
@@ -177,8 +178,10 @@ class Newton(WorkingSetSteps):
         return v
 
     def _part(self, members: WorkingSet, mask: np.ndarray) -> WorkingSet:
-        """Return the members for which ``mask`` holds as a separate set: products with it gather its columns,
-        and those of the members are needed again."""
+        """Return the members for which ``mask`` holds, as a separate set.
+
+        Products with it gather its columns, while those of the members stay available.
+        """
         return members if mask.all() else self.problem.design.working_set(members.coordinates[mask])
 
     def hessian(self, point: Point, alpha: WorkingSet) -> Callable[[np.ndarray], np.ndarray]:
@@ -203,8 +206,8 @@ class Newton(WorkingSetSteps):
         diagonal: np.ndarray,
         forcing: float,
     ) -> np.ndarray:
-        """Return x with ‖D^-½(times(x) - rhs)‖ <= forcing · ‖D^-½ rhs‖, or as near as ``max_inner`` steps
-        get."""
+        """Return x with ‖D^-½(times(x) - rhs)‖ <= forcing · ‖D^-½ rhs‖, or the result of ``max_inner``
+        steps."""
         x, r = np.zeros_like(rhs), rhs.copy()
         z = r / diagonal
         u, rho = z.copy(), float(r @ z)

@@ -1,4 +1,4 @@
-"""Separable approximation with steps of Barzilai and Borwein: Wright, Nowak and Figueiredo, IEEE TSP 2009."""
+"""SpaRSA, proximal gradient with Barzilai-Borwein steps: Wright, Nowak and Figueiredo, IEEE TSP 2009."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MIN_ALPHA, MAX_ALPHA = 1e-30, 1e30
 class SpaRSA(Solver):
     """Proximal gradient steps w⁺ = prox_{λR/α}(w - ∇F(w)/α), with α = sᵀy/sᵀs of the last step.
 
-    s is the last move, and y the change of ∇F along it. α is raised until
-    f(w⁺) <= max(last M + 1 values of f) - ½σα‖w⁺ - w‖². With M > 0 the objective may rise for a while. If
-    sᵀy <= 0 the last α is kept. α stays between 1e-30 and 1e30, as in the authors' program.
+    s is the last move, and y the change of ∇F along it. α is raised until f(w⁺) <= max(last M + 1 values of
+    f) - ½σα‖w⁺ - w‖². With M > 0 the objective may rise for a while. If sᵀy <= 0 the last α is used again. α
+    is clipped to between 1e-30 and 1e30, as in the authors' program.
     """
 
     id = "sparsa"
@@ -78,7 +78,8 @@ class SpaRSA(Solver):
             values.append(point.objective)
 
     def _search(self, problem: Problem, point: Point, step: float, reference: float) -> SearchResult[Point]:
-        """Return the first of step, step/η, ... that decreases f enough below the ``reference``."""
+        """Return the outcome for the first of step, step/η, ... that decreases f enough below
+        ``reference``."""
 
         def attempt(t: float) -> Trial[Point]:
             new = problem.moved(point, problem.prox_step(point.w, point.gradient(), t))

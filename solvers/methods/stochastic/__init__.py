@@ -1,1 +1,1 @@
-"""Methods that step on single samples or small batches."""
+"""Methods whose steps use single samples or small batches."""

@@ -1,4 +1,4 @@
-"""Forward-backward splitting, one instance a step: Duchi and Singer, JMLR 2009."""
+"""Forward-backward splitting with one instance per step: Duchi and Singer, JMLR 2009."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ from .sgd import runs_of
 
 #: Powers of ten of η0 that are tried first, and the largest ones ever.
 GRID, WIDEST = range(-3, 4), 100
-#: Instances held out to compare them.
+#: Instances held out to compare values of η0.
 HELD_OUT = 1_000
 
 
 @dataclass(frozen=True)
 class FOBOS(Solver):
-    """V = W - η_t ∇ℓ_i(W), W = prox_{η_t λR}(V), η_t = η0/√t; an iterate is a pass over a random permutation.
-    At a kink of ℓ_i, ∇ℓ_i is a subgradient.
+    """Stochastic proximal (sub)gradient: V = W - η_t ∇ℓ_i(W), W = prox_{η_t λR}(V), η_t = η0/√t.
 
-    Rows of features that an instance does not have only take proximal steps. These are made up when one of
-    their instances comes: in one prox of the summed steps if that is exact (ℓ1, ℓ1/ℓ2, ℓ1/ℓ∞), step by step
-    otherwise. η0 = 0 chooses it among 10^-3 ... 10^3, or around 1/mean ‖x_i‖² if that is not among them. Each
-    makes a pass over 4/5 of the instances, and the lowest objective on the others wins; the time for it is
-    set-up time. If the first or the last is best, powers of ten beyond are tried until none is better. What
-    is best after a pass is often too short, by up to a factor of 10, for runs of hundreds of passes.
+    An iterate is a pass over a random permutation. At a kink of ℓ_i, ∇ℓ_i is a subgradient.
+
+    Rows of features that an instance does not have only take proximal steps. These are deferred until an
+    instance has the feature. They are then taken in one prox of the summed steps if that is exact (ℓ1, ℓ1/ℓ2,
+    ℓ1/ℓ∞), step by step otherwise. η0 = 0 chooses it among 10^-3 ... 10^3, or around 1/mean ‖x_i‖² if that is
+    not among them. Each candidate makes a pass over 4/5 of the instances, and the one with the lowest
+    objective on the others is chosen. This counts as set-up time. If the first or the last is best, powers of
+    ten beyond it are tried until none is better. The best step after one pass is often too short, by up to a
+    factor of 10, for runs of hundreds of passes.
     """
 
     id = "fobos"
@@ -84,7 +86,7 @@ class FobosState:
         self.place = np.full(n_features, -1, dtype=np.int64)
 
     def steps(self, order: np.ndarray) -> None:
-        """Take one step for each instance of ``order``; afterwards all rows are up to date."""
+        """Take one step for each instance of ``order``; then all rows are brought up to date."""
         design = self.problem.design
         W, tail = design.split(self.w)
         for part in runs_of(order, self.problem):
@@ -98,11 +100,11 @@ class FobosState:
 
 
 def choose(problem: Problem, seed: int) -> float:
-    """Return η0, the power of ten with the lowest objective on a fifth of the instances after a pass over
-    the others.
+    """Return η0, the power of ten with the lowest objective on a fifth of the instances after a pass over the
+    others.
 
-    Small sets hold out each fifth in turn, until ``HELD_OUT`` instances have been: a few dozen labels are so
-    noisy that now and then the shortest of all steps looks best.
+    On small data each fifth is held out in turn, until ``HELD_OUT`` instances have been. On only a few dozen
+    labels the shortest step sometimes looks best by chance.
     """
     loss, n = problem.loss, problem.loss.n_instances
     order = np.random.default_rng(seed).permutation(n)
@@ -135,8 +137,10 @@ def choose(problem: Problem, seed: int) -> float:
 
 
 class Settled(NamedTuple):
-    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge); for each feature the number of proximal steps
-    that its row has taken, and the sum of their lengths."""
+    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge), and the proximal steps taken per feature.
+
+    ``steps`` is their number for the row of each feature, and ``length`` the sum of their lengths.
+    """
 
     strengths: np.ndarray
     steps: np.ndarray
@@ -145,8 +149,10 @@ class Settled(NamedTuple):
 
 @kernel
 def settle_row(W, j, t, eta0, length, settled, factor):
-    """Take the proximal steps that row j still lacks, up to step t; ``length`` is the sum of all lengths, and
-    ``factor`` the row's penalty factor."""
+    """Take the deferred proximal steps of row j, up to step t.
+
+    ``length`` is the sum of the lengths of all steps so far, and ``factor`` the row's penalty factor.
+    """
     w, (l1, l2, _, ridge) = W[j], settled.strengths
     at_once = ridge == 0.0 and (l1 == 0.0 or l2 == 0.0)  # proximal steps of one norm add up
     for s in range(t if at_once else settled.steps[j] + 1, t + 1):
@@ -171,8 +177,10 @@ def proximal_step(w, step, strengths):
 
 @kernel
 def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, factors, place):
-    """Take steps t + 1, t + 2, ... for the instances of ``order``; return the sum of all lengths, and the
-    entries of X touched. ``place`` (all -1) is work space."""
+    """Take steps t + 1, t + 2, ... for the instances of ``order``.
+
+    Return the sum of the lengths of all steps, and the entries of X read. ``place`` (all -1) is work space.
+    """
     starts, features, values = rows
     offsets, m, touched = instances.offsets, W.shape[1], 0
     G_tail = np.zeros(tail.size)
@@ -215,7 +223,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, facto
 
 @kernel
 def settle(W, t, eta0, length, settled, factors):
-    """Take the missing proximal steps of every row."""
+    """Take the deferred proximal steps of every row."""
     for j in range(W.shape[0]):
         settle_row(W, j, t, eta0, length, settled, factors[j])
         settled.steps[j], settled.length[j] = t, length

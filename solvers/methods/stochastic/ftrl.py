@@ -30,17 +30,19 @@ NO_VALUES = np.empty(0)
 
 @dataclass(frozen=True)
 class FTRL(Solver):
-    """f = Σ_i ℓ_i(w) + R(w), R = λ‖w‖₁ + ½ridge ‖w‖²; an iterate is a pass over a random permutation.
+    """FTRL-Proximal for f = Σ_i ℓ_i(w) + R(w), R = λ‖w‖₁ + ½ridge ‖w‖².
 
-    Step t takes ``batch`` instances, whose gradients sum to g_t. After k instances,
+    An iterate is a pass over a random permutation. Step t takes ``batch`` instances, whose gradients sum to
+    g_t. After k instances,
 
         w_{t+1} = argmin_w (g_1 + ... + g_t)ᵀw + k/N R(w) + ½ Σ_s Σ_j σ_sj (w_j - w_sj)²,
 
     (McMahan 2011, Table 1, FTRL-Proximal), with σ_1j + ... + σ_tj = r_j √n_j / η0, n_j the sum of the squares
-    of g_sj (McMahan et al. 2013, Algorithm 1): a weight whose instances are rare goes far at each. r_j is the
-    root mean square of the entries of feature j, so that η0 has no unit and needs no search. The minimum is
-    in closed form from n and z = Σ_s g_s - σ_s w_s; only weights of the current instances are computed. At a
-    kink of ℓ_i, its gradient is a subgradient. Weights that no gradient has met are not changed.
+    of g_sj (McMahan et al. 2013, Algorithm 1): a weight with few instances takes a long step at each. r_j is
+    the root mean square of the entries of feature j, so that η0 has no unit and needs no search. The minimum
+    has a closed form in n and z = Σ_s g_s - σ_s w_s; only weights of the current instances are computed. At a
+    kink of ℓ_i, its gradient is a subgradient. Weights that have never had a non-zero gradient keep their
+    start value.
 
     X is stored by columns. A permutation permutes spans of rows, and the instances of each span. The entries
     of a span are sorted into its steps, feature by feature, so that X is not also stored by rows. Features
@@ -78,9 +80,11 @@ class FTRL(Solver):
 
 
 class Batches(NamedTuple):
-    """Instances in turn, ``size`` a step, and the entries of X in their rows: of step b and lane l those from
-    ``starts[LANES * b + l]`` to the next, by ascending features. ``tokens`` numbers the rows of a step;
-    ``values`` is empty for a matrix of ones."""
+    """Instances in the order of the steps, ``size`` per step, and the entries of X in their rows.
+
+    The entries of step b and lane l begin at ``starts[LANES * b + l]``, sorted by feature. ``tokens`` has the
+    index of each entry's row within the step. ``values`` is empty for a matrix of ones.
+    """
 
     order: np.ndarray
     size: int
@@ -91,8 +95,8 @@ class Batches(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums from which weights are computed: their start, z, n, r/η0, and penalty factors,
-    one row per feature."""
+    """Quantities that determine the weights: start value, z, n, r/η0, and penalty factors, one row per
+    feature."""
 
     start: np.ndarray
     z: np.ndarray
@@ -102,7 +106,7 @@ class Sums(NamedTuple):
 
 
 class FtrlState:
-    """The state of a run: weights w, sums z, sums of squares n, and the number of instances k so far."""
+    """The state of a run: weights w, sums z, sums of squares n, and the number k of instances so far."""
 
     def __init__(self, solver: FTRL, problem: Problem, w: np.ndarray) -> None:
         design, loss, penalty = problem.design, problem.loss, problem.penalty
@@ -131,7 +135,7 @@ class FtrlState:
         self.firsts = np.unique(firsts)
 
     def pass_over(self, rng: np.random.Generator) -> None:
-        """Take a pass over all instances, then compute all weights; set ``loss`` to the sum of the losses
+        """Make a pass over all instances, then compute all weights; set ``loss`` to the sum of the losses
         met."""
         self.loss = 0.0
         for span in rng.permutation(self.firsts.size - 1):
@@ -143,7 +147,7 @@ class FtrlState:
         self.problem.pulse()
 
     def _batches(self, order: np.ndarray, first: int, end: int) -> Batches:
-        """Return the batches of the instances from ``first`` to ``end`` in another order."""
+        """Return the batches of the instances from ``first`` to ``end`` - 1, taken in the given order."""
         design, offsets, size = self.problem.design, self.instances.offsets, self.solver.batch
         lo, hi = int(offsets[first]), int(offsets[end])
         step, token = np.empty(hi - lo, np.int32), np.empty(hi - lo, np.int32)
@@ -166,7 +170,7 @@ class FtrlState:
         return Batches(order, size, starts, features, tokens, values)
 
     def _take(self, batches: Batches) -> None:
-        """Make the steps of these batches: many in a call, or one by one with the team if that pays."""
+        """Take the steps of these batches: many per call, or one by one with the team if that is faster."""
         problem, entries = self.problem, int(batches.starts[-1])
         n_steps = -(-batches.order.size // batches.size)
         work = max(1, 2 * entries * problem.design.n_outputs // n_steps)
@@ -183,8 +187,11 @@ class FtrlState:
         problem.design.touched += 2 * entries
 
     def _take_together(self, batches: Batches, n_steps: int) -> None:
-        """Take the steps of :func:`steps` with lanes shared by the team. Each thread adds the gradient of the
-        previous step, then computes its scores, so that threads wait for each other once per step."""
+        """Take the steps as :func:`steps` does, with lanes shared by the team.
+
+        Each thread adds the gradient of the previous step, then computes its scores. So threads wait for each
+        other only once per step.
+        """
         work = last = owed = None
         for b in range(n_steps + 1):
             (last, was), owed = (work, owed), (self.k * self.strengths[0], self.k * self.strengths[1])
@@ -217,10 +224,10 @@ class FtrlState:
 
 @inlined
 def at_place(sums, j, owed, ridge, w):
-    """Write the weights of feature j, or of the tail, to ``w``; return whether any is not zero.
+    """Write the weights of feature j, or of the tail, to ``w``; return whether any of them is not zero.
 
-    ``owed`` is the λ and ``ridge`` the ridge of the instances so far. If n = 0 the weight is the start's.
-    Without branches the compiler vectorizes the loop over weights.
+    ``owed`` is λ times the fraction of instances so far, and ``ridge`` the same of the ridge. If n = 0 the
+    weight has its start value. Without branches the compiler vectorizes the loop over weights.
     """
     start, z, n, reach = sums.start[j], sums.z[j], sums.n[j], sums.reach[j]
     alive, owed, ridge = 0, sums.factors[j] * owed, sums.factors[j] * ridge
@@ -234,14 +241,14 @@ def at_place(sums, j, owed, ridge, w):
 
 @kernel
 def every_row(sums, owed, ridge, W):
-    """Compute the weights of all features, or of the tail, which is one row."""
+    """Compute the weights of all features, or those of the tail, which is one row."""
     for j in range(W.shape[0]):
         at_place(sums, j, owed, ridge, W[j])
 
 
 @inlined
 def add_gradient(z, n, g, w, alive, reach):
-    """Add a step to z and n: z ← z + g - σw, σ the rise of r√n/η0."""
+    """Add the gradient g of a step to z and n: z ← z + g - σw, σ the increase of r√n/η0."""
     if alive:
         for c in range(w.size):
             if w[c] != 0.0:
@@ -254,7 +261,7 @@ def add_gradient(z, n, g, w, alive, reach):
 
 @kernel
 def number_rows(offsets, order, size, lo, step, token):
-    """Write for each row, counted from ``lo``, the step that takes it and its number there."""
+    """Write for each row, counted from ``lo``, its step, and its index within the step."""
     at = 0
     for q in range(order.size):
         at = 0 if q % size == 0 else at
@@ -267,11 +274,10 @@ def number_rows(offsets, order, size, lo, step, token):
 def place_entries(
     starts, rows, values, edges, blocks, lo, step, token, lane, first, last, at, features, tokens, out
 ):
-    """Write the entries of a lane's features, ``first`` to ``last``, to the places ``at`` of their steps and
-    lanes.
+    """Write the entries of a lane's features, ``first`` to ``last`` - 1, to the positions ``at``.
 
-    Rows are those from ``lo`` on that have a ``step``. The places advance; without ``features`` the entries
-    are only counted.
+    ``at`` has the next position for each step and lane, and is advanced. Rows are those from ``lo`` on that
+    have a ``step``. With empty ``features`` the entries are only counted.
     """
     for j in range(first, last):
         for b in range(blocks[0], blocks[1]):
@@ -292,7 +298,7 @@ def place_entries(
 class StepArrays(NamedTuple):
     """Arrays of one step: scores by lane, their derivatives, weights of the tail.
 
-    Two more have one row per instance: the derivatives with respect to these weights, and the loss.
+    ``G_tail`` and ``losses`` have one row per instance: derivatives with respect to the tail, and the loss.
     """
 
     Z: np.ndarray
@@ -304,7 +310,7 @@ class StepArrays(NamedTuple):
 
 @kernel
 def new_step_arrays(members, offsets, m, n_tail):
-    """Return the arrays of a step."""
+    """Allocate the arrays of one step."""
     tokens = 0
     for i in members:
         tokens += offsets[i + 1] - offsets[i]
@@ -314,7 +320,7 @@ def new_step_arrays(members, offsets, m, n_tail):
 
 @kernel
 def scores_of_lane(batches, b, lane, sums, owed, ridge, Z):
-    """Write the scores that the features of a lane give, at their weights."""
+    """Write the contribution of a lane's features to the scores, at their current weights."""
     Z[:] = 0.0
     w, features, values = np.empty(Z.shape[1]), batches.features, batches.values
     p, end = batches.starts[b * LANES + lane], batches.starts[b * LANES + lane + 1]
@@ -329,7 +335,7 @@ def scores_of_lane(batches, b, lane, sums, owed, ridge, Z):
 
 @kernel
 def residuals_of(members, instances, work):
-    """Write losses and derivatives of the instances of a step."""
+    """Write losses and derivatives of the instances of one step."""
     at = 0
     for q in range(members.size):
         i = members[q]
@@ -344,7 +350,7 @@ def residuals_of(members, instances, work):
 
 @kernel
 def add_lane(batches, b, lane, sums, owed, ridge, G):
-    """Add the gradient of step b by the weights of a lane's features to their z and n."""
+    """Add the gradient of step b with respect to the weights of a lane's features to their z and n."""
     features, tokens, values = batches.features, batches.tokens, batches.values
     m = G.shape[1]
     w, g = np.empty(m), np.empty(m)
@@ -367,7 +373,7 @@ def add_lane(batches, b, lane, sums, owed, ridge, G):
 
 @kernel
 def add_tail(tail, work):
-    """Add the gradient by the weights of the tail to their z and n; return the loss of the step."""
+    """Add the gradient with respect to the tail to its z and n; return the loss of the step."""
     g, loss = np.zeros(work.tail.size), 0.0
     for q in range(work.losses.size):
         add(1.0, work.G_tail[q], g)
@@ -378,7 +384,7 @@ def add_tail(tail, work):
 
 @kernel
 def steps(batches, lo, hi, instances, sums, tail, k, strengths):
-    """Take the steps ``lo`` to ``hi``, after k instances; return the sum of their losses."""
+    """Take the steps ``lo`` to ``hi`` - 1, after k instances; return the sum of their losses."""
     total = 0.0
     for b in range(lo, hi):
         members = batches.order[b * batches.size : (b + 1) * batches.size]

@@ -26,15 +26,15 @@ SUBSAMPLE = 1000
 
 @dataclass(frozen=True)
 class SGDL1(Solver):
-    """f = Σ_i ℓ_i(w) + λ‖w‖₁, one instance a step; an iterate a pass over a random permutation.
+    """Stochastic gradient descent for f = Σ_i ℓ_i(w) + λ‖w‖₁, with one instance per step.
 
-    Step k: w ← w - η_k ∇ℓ_i(w), and every weight owes η_k λ/N of penalty. It is paid when one of the weight's
-    instances comes (u and q of the paper). Where ℓ_i has a kink, ∇ℓ_i is a subgradient. Weights of an
-    instance pay before they are used as well, so that this equals paying at every step; ``stale=True`` is the
-    paper's variant, which uses stale weights. ``schedule="inverse"`` is η0/(1 + k/N) (Zhong et al. 2014),
-    ``"exponential"`` η0 0.85^(k/N) (Tsuruoka et al.). η0 = 0 tunes it: on up to 1,000 instances, powers of
-    two around 1/max ‖x_i‖², the one with the lowest objective after a pass (Bottou's recipe); the time for it
-    is set-up time.
+    An iterate is a pass over a random permutation. Step k is w ← w - η_k ∇ℓ_i(w), and every weight then owes
+    η_k λ/N of penalty. The penalty is only applied at instances that use the weight (u and q of the paper),
+    before the weight is used. So the result is the same as if it were applied at every step. With
+    ``stale=True``, as in the paper, it is applied after the step only. At a kink of ℓ_i, ∇ℓ_i is a
+    subgradient. ``schedule="inverse"`` is η0/(1 + k/N) (Zhong et al. 2014), ``"exponential"`` η0 0.85^(k/N)
+    (Tsuruoka et al.). With ``eta0=0`` η0 is tuned on up to 1,000 instances (Bottou's recipe). Among powers of
+    two around 1/max ‖x_i‖² it is the one with the lowest objective after a pass. This counts as set-up time.
     """
 
     id = "sgd-l1"
@@ -85,8 +85,8 @@ class SGDL1(Solver):
 
 
 class SgdState:
-    """Weights w, the penalty that each has paid (q) and could have paid (u), and the arrays that kernels
-    read."""
+    """Weights w, the penalty applied to each (q), the largest that could have been (u), and arrays for
+    kernels."""
 
     def __init__(self, problem: Problem, w: np.ndarray, N: int) -> None:
         design, loss = problem.design, problem.loss
@@ -100,8 +100,7 @@ class SgdState:
         self.marks = FeatureMarks(places, np.zeros(design.n_features, dtype=np.bool_))
 
     def steps(self, solver: SGDL1, order: np.ndarray, eta0: float | None = None) -> None:
-        """Take one step for each instance of ``order``, and set ``loss`` to the sum of their losses on the
-        way."""
+        """Take one step for each instance of ``order``, and set ``loss`` to the sum of the losses met."""
         design = self.problem.design
         weights, paid = Weights(*design.split(self.w)), Weights(*design.split(self.q))
         decay = 0.85 if solver.schedule == "exponential" else 0.0
@@ -117,7 +116,7 @@ class SgdState:
             design.touched += touched
 
     def settle(self, w: np.ndarray, q: np.ndarray) -> None:
-        """Apply the penalty that the weights ``w`` still owe; ``q`` is the penalty that each has paid."""
+        """Apply the penalty that the weights ``w`` still owe; ``q`` is the penalty applied to each so far."""
         split = self.problem.design.split
         settle(Weights(*split(w)), Weights(*split(q)), self.u, self.marks.seen)
 
@@ -133,7 +132,7 @@ def runs_of(order: np.ndarray, problem: Problem) -> Iterator[np.ndarray]:
 
 
 def tune(solver: SGDL1, problem: Problem) -> float:
-    """Return the η0 that is best in trial passes over a subsample."""
+    """Return the η0 with the lowest objective after trial passes over a subsample."""
     rng = np.random.default_rng(solver.seed)
     N = min(SUBSAMPLE, problem.loss.n_instances)
     chosen = rng.choice(problem.loss.n_instances, N, replace=False)
@@ -166,15 +165,18 @@ def tune(solver: SGDL1, problem: Problem) -> float:
 
 
 class Weights(NamedTuple):
-    """Weights of features, (n_features, outputs), and of the tail; or the penalty that each has paid."""
+    """Weights of features, (n_features, outputs), and of the tail; or the penalty applied to each."""
 
     W: np.ndarray
     tail: np.ndarray
 
 
 class Schedule(NamedTuple):
-    """Parameters of the steps of a pass. They are instances per pass; step η0 / (1 + passes) or, with a
-    ``decay``, η0 decay^passes; λ of a pass; and whether weights are used before their penalty is paid."""
+    """Parameters of the steps of a pass.
+
+    ``N`` is the number of instances per pass, and ``lam`` the λ of a pass. Step lengths are η0/(1 + passes)
+    or, with a ``decay``, η0 decay^passes. With ``stale`` weights are used before their penalty is applied.
+    """
 
     N: int
     eta0: float
@@ -184,8 +186,11 @@ class Schedule(NamedTuple):
 
 
 class FeatureMarks(NamedTuple):
-    """For each feature its place among those of the current instance, -1 for others, and whether any
-    instance so far had it."""
+    """Marks of each feature for the current instance, and for all so far.
+
+    ``place`` is its index among the features of the current instance, -1 if that does not have it. ``seen``
+    is whether any instance so far had it.
+    """
 
     place: np.ndarray
     seen: np.ndarray
@@ -193,8 +198,10 @@ class FeatureMarks(NamedTuple):
 
 @kernel
 def _pay(w, q, u):
-    """Move a weight towards zero by the penalty it owes, u + q or u - q, but not beyond; return it and the
-    new q (APPLYPENALTY of Tsuruoka et al. 2009)."""
+    """Move a weight towards zero, but not beyond, by the penalty it owes, u + q or u - q.
+
+    Return the weight and the new q (APPLYPENALTY of Tsuruoka et al. 2009).
+    """
     new = w
     if w > 0.0:
         new = max(0.0, w - (u + q))
@@ -205,8 +212,10 @@ def _pay(w, q, u):
 
 @kernel
 def sgd_steps(rows, instances, weights, paid, order, k, u, schedule, marks):
-    """Take steps k, k + 1, ... for the instances of ``order``; return u, the sum of their losses, and the
-    entries of X touched."""
+    """Take steps k, k + 1, ... for the instances of ``order``.
+
+    Return u, the sum of the losses met, and the entries of X read.
+    """
     starts, features, values = rows
     offsets = instances.offsets
     W, tail = weights
@@ -257,7 +266,7 @@ def sgd_steps(rows, instances, weights, paid, order, k, u, schedule, marks):
 
 @inlined
 def meet(starts, features, lo, hi, marks, mine):
-    """Write the features that rows lo to hi of X have to ``mine``, each once, and mark them; return their
+    """Write the features of rows lo to hi - 1 of X to ``mine``, each once, and mark them; return their
     number."""
     n = 0
     for t in range(lo, hi):
@@ -272,7 +281,7 @@ def meet(starts, features, lo, hi, marks, mine):
 
 @kernel
 def settle(weights, paid, u, seen):
-    """Apply the penalty that weights still owe: those of every feature met so far, and those of the tail."""
+    """Apply the penalty that weights still owe: those of every feature seen so far, and those of the tail."""
     W, tail = weights
     Q, q_tail = paid
     for j in range(W.shape[0]):

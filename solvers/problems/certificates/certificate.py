@@ -1,7 +1,7 @@
-"""Upper bounds of f - f*, proved by duality or strong convexity.
+"""Upper bounds on f - f*, proved by duality or strong convexity.
 
-Bounds include the largest possible effect of rounding, see :func:`.point.rounding_of_sums`. So a printed
-bound really is a bound.
+The bounds include the largest possible effect of rounding, see :func:`.point.rounding_of_sums`. So they hold
+in floating-point arithmetic too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ...linalg.scores import Scores
 from ..point import Point, rounding_of_sums
 from ..problem import Problem
 
-#: Weights of a piece of which several copies are made.
+#: Weights per piece of a vector that is copied several times.
 COPIED_AT_ONCE = 20_000
 #: Weights without a penalty up to which a bound is computed.
 MOST_FREE = 100
-#: Newton steps of a projection, and the shortest of them.
+#: Maximal number of Newton steps of a projection, and the shortest step.
 PROJECTION_STEPS, SHORTEST_STEP = 50, 1e-6
 #: Share of f and f* by which a lower bound may be above f* for rounding's sake; one that is further above is
 #: false.
@@ -28,21 +28,22 @@ BOUND_ROUNDING = 1e-12
 
 
 class Dual(NamedTuple):
-    """A point of Fenchel's dual: a residual G at which the conjugate L* of the loss is finite, and -L*(G)."""
+    """A point of Fenchel's dual: a residual G at which the conjugate L* of the loss is finite, and the value
+    -L*(G)."""
 
     residual: Scores
     value: float
 
 
 def duality_gap(problem: Problem, point: Point) -> float | None:
-    """Return an upper bound of f(w) - f* at a point.
+    """Return an upper bound on f(w) - f* at a point.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     point : Point
-        A point of it. A full gradient is computed if it has none yet.
+        A point of the problem. Its full gradient is computed if it has none yet.
 
     Returns
     -------
@@ -54,10 +55,10 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     The residual G of the loss at w is a point of Fenchel's dual: f* >= -s L*(G) - (λR)*(-s AᵀG). For a norm
     λR, whose conjugate is 0 or infinite, G is scaled by α = min(1, λ/Ω°(s AᵀG)). If L* is not known, a
     ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ). Here v is the minimum-norm subgradient, or any
-    subgradient if the loss has kinks. With penalty factors μ is that of the weight that has the least ridge.
-    For weights without a penalty G must be orthogonal to their columns: see :func:`orthogonal`. The cost is a
-    full gradient, if the point has none yet, and one pass over the scores; with such weights another product
-    and the projection. No other vector over all weights is needed without them.
+    subgradient if the loss has kinks. With penalty factors μ is the smallest ridge of a weight. G must be
+    orthogonal to the columns of weights without a penalty: see :func:`orthogonal`. The cost is a full
+    gradient, if the point has none yet, and one pass over the scores. Weights without a penalty add another
+    product and the projection.
     """
     penalty, loss = problem.penalty, problem.loss
     if Trait.CONJUGATE not in loss.traits:
@@ -95,9 +96,9 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
 def orthogonal(problem: Problem, point: Point) -> Scores | None:
     """Return a residual near that of a point, orthogonal to the columns of weights without a penalty.
 
-    It is the point's own if there are no such weights. Else the residual of sample i is scaled by a t_i
-    between 0 and 1, so that L* stays finite: t is the projection of (1, ..., 1), see :func:`shares`. Return
-    None for chains, and with more than ``MOST_FREE`` such weights.
+    Without such weights, return the residual of the point. Otherwise scale the residual of sample i by a t_i
+    between 0 and 1, so that L* stays finite. Here t is the projection of (1, ..., 1), see :func:`shares`.
+    Return None for chains, and if there are more than ``MOST_FREE`` such weights.
     """
     if problem.free.size == 0:
         return point.residual
@@ -110,15 +111,15 @@ def orthogonal(problem: Problem, point: Point) -> Scores | None:
 
 
 def _can_be_orthogonal(problem: Problem) -> bool:
-    """Return whether residuals can be scaled row by row, and the equations are few."""
+    """Return whether residuals can be scaled row by row, with few enough equations."""
     return problem.free.size <= MOST_FREE and problem.design.n_tail == 0
 
 
 def _partial_terms(problem: Problem, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return M, (n_rows, free weights), and the size of the terms that cancel in each column.
+    """Return M, (n_rows, free weights), and the size of the terms that cancel in each of its columns.
 
-    The sum of column k of M is the partial derivative of L, by residuals Z, with respect to the k-th weight
-    without a penalty.
+    Column k of M sums to the partial derivative of L with respect to the k-th weight without a penalty, for
+    the residual Z.
     """
     design = problem.design
     features, outputs = np.divmod(problem.free, design.n_outputs)
@@ -135,10 +136,10 @@ def _partial_terms(problem: Problem, Z: np.ndarray) -> tuple[np.ndarray, np.ndar
 def shares(M: np.ndarray, sizes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the projection t of (1, ..., 1) onto {t: Mᵀt = 0, 0 <= t_i <= 1}.
 
-    The squared distance of sample i counts ``weights``_i times. V is M with row i over this weight: then
-    t_i = clip(1 - (V u)_i, 0, 1). A semismooth Newton method finds the u that maximizes the concave dual. The
-    gradient is Mᵀt; if it does not come down to the rounding of terms of these ``sizes``, return t = 0, which
-    is in the set.
+    The norm weights the squared distance of sample i by ``weights[i]``. With V = M, row i divided by this
+    weight, t_i = clip(1 - (V u)_i, 0, 1). A semismooth Newton method finds the u that maximizes the concave
+    dual, whose gradient is Mᵀt. If Mᵀt does not reach the rounding level of terms of these ``sizes``, return
+    t = 0, which is feasible.
     """
     rounding = 8.0 * np.finfo(float).eps * sizes
     s = np.ones(len(M)) if weights is None else weights
@@ -162,10 +163,12 @@ def shares(M: np.ndarray, sizes: np.ndarray, weights: np.ndarray | None = None) 
 
 
 def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> float:
-    """Return -s L*(G) - (λR)*(-s AᵀG), a lower bound of f*, for a point of the dual and a penalty with a
-    ridge μ: (λR)*(-g) = Σ S(g)_j²/(2μv_j), S(g) the minimum-norm subgradient at w = 0, and v the penalty
-    factors. The sum leaves out weights without a penalty, whose g must be 0. The gradient of the point
-    ``at`` saves a product, if G is the residual there."""
+    """Return -s L*(G) - (λR)*(-s AᵀG), a lower bound on f*, for a dual point and a penalty with a ridge μ.
+
+    Here (λR)*(-g) = Σ S(g)_j²/(2μv_j), S(g) the minimum-norm subgradient at w = 0, and v the penalty factors.
+    The sum leaves out weights without a penalty, whose g must be 0. If G is the residual at the point ``at``,
+    its gradient saves a product.
+    """
     penalty, design = problem.penalty, problem.design
     g = problem.scale * design.adjoint(dual.residual) if at is None else at.gradient()
     unit, off = rounding_of_sums(problem), problem.scale * _off(problem, dual.residual)
@@ -185,10 +188,10 @@ def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> floa
 
 
 def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> float:
-    """Return f(w) - ‖g‖²/(2μ), a lower bound of f*, or -inf if ‖g‖² is infinite.
+    """Return f(w) - ‖g‖²/(2μ), a lower bound on f*; return -inf if ‖g‖² is infinite.
 
-    ``squares`` is ‖g‖² of a subgradient at a point, and the penalty has a ridge μ. ``tied`` means that the
-    subgradient may combine functions that count as tied with the maximum, and are below it by the tolerance.
+    ``squares`` is ‖g‖² of a subgradient at a point, and the penalty has a ridge μ. Set ``tied`` if the
+    subgradient may combine functions within the tie tolerance below the maximum.
     """
     if squares == math.inf:
         return -math.inf
@@ -202,17 +205,17 @@ def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> f
 
 
 def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.ndarray | float:
-    """Return the lower bounds of f* that follow from proved gaps.
+    """Return the lower bounds on f* that follow from proved gaps.
 
     Parameters
     ----------
     objective, gap : (n,) float64 or float
-        f of each iterate, and an upper bound of f - f*.
+        f of each iterate, and an upper bound on f - f*.
 
     Returns
     -------
     (n,) float64 or float
-        Lower bounds of f*: f - gap, less the rounding of both, which matters if f is far above f*.
+        Lower bounds on f*: f - gap, less the rounding error of both, which matters if f is far above f*.
 
     Examples
     --------
@@ -226,7 +229,7 @@ def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.nd
 
 
 def _off(problem: Problem, residual: Scores) -> float:
-    """Return a bound of the rounding error of this residual's product with a column of X of length 1."""
+    """Return a bound on the rounding error of x_jᵀG, for the residual G and a column x_j of X of length 1."""
     return rounding_of_sums(problem) * math.sqrt(residual.dot(residual))
 
 
@@ -235,10 +238,9 @@ def _length(v: np.ndarray) -> float:
 
 
 class KnownMinimum:
-    """A run's own upper bound of f*: f at w = 0, or the least f seen.
+    """The least upper bound on f* that a run knows, ``most``: f at w = 0, or the least f seen.
 
-    ``most`` is this bound. A lower bound above it is false, and its source is not believed again
-    (``refuted``).
+    A lower bound above ``most`` is false. Then ``refuted`` is set, and its source is ignored from there on.
     """
 
     def __init__(self, most: float) -> None:
@@ -246,15 +248,17 @@ class KnownMinimum:
         self.refuted = False
 
     def claimed(self, objective: float, gap: float) -> float:
-        """Return :meth:`checked` of the gap that the solver claims; return nan once a claim was false."""
+        """Return :meth:`checked` of the gap that the solver claims; return nan from its first false claim
+        on."""
         found = self.checked(objective, gap)
         self.refuted = self.refuted or (math.isnan(found) and not math.isnan(gap))
         return math.nan if self.refuted else found
 
     def checked(self, objective: float, gap: float) -> float:
-        """Return the bound ``gap`` of f - f* of an iterate with this objective; return nan if it is false.
+        """Return the bound ``gap`` on f - f* of an iterate with this objective; nan if the bound is false.
 
-        If the lower bound exceeds ``most`` by rounding only, the gap is increased by the difference.
+        If the lower bound objective - gap exceeds ``most`` by rounding only, increase the gap by the
+        difference.
         """
         if not math.isfinite(objective):
             return gap
@@ -265,7 +269,7 @@ class KnownMinimum:
 
 
 def can_be_certified(problem: Problem) -> bool:
-    """Return whether :func:`duality_gap` knows a bound for this loss and penalty."""
+    """Return whether :func:`duality_gap` can prove a bound for this loss and penalty."""
     penalty, traits = problem.penalty, problem.loss.traits
     by_dual = Trait.CONJUGATE in traits and penalty.sparse and problem.smooth
     if problem.free.size:

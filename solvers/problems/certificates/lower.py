@@ -1,4 +1,4 @@
-"""A search for points with a lower f than a given point, which bound f* from above.
+"""A search for points with a lower f than that of a given point, which bound f* from above.
 
 A violation is measured relative to the violation at w = 0, which is huge if features have a large offset or
 different units. The relative violation may then be small although f is far above the minimum. Only a lower f
@@ -16,32 +16,33 @@ from ...linalg.working_set import WorkingSet
 from ..point import Point
 from ..problem import Problem
 
-#: Newton steps, products with the Hessian for each, and lengths tried of it: 2, 1, 1/2, ...
+#: Numbers of Newton steps, of products with the Hessian for each, and of trial steps 2, 1, 1/2, ...
 DESCENT_STEPS, PRODUCTS, LENGTHS = 3, 20, 12
-#: Share of the decrease that the model promises so far, below which a further product is not worth it.
+#: Gain, relative to the predicted decrease so far, below which another product is not worthwhile.
 LITTLE_GAIN = 0.01
 
 
 def lower_objective(point: Point, enough: float) -> float:
-    """Return the least f found by a few truncated Newton steps from a point, at most the f of the point.
+    """Return the least f found by a few truncated Newton steps from a point; at most f at the point.
 
     Parameters
     ----------
     point : Point
         A point of a problem whose loss is smooth.
     enough : float
-        Decrease of f at which the search ends.
+        The search ends once f has decreased by this much.
 
     Returns
     -------
     float
-        A value that f takes, hence an upper bound of f*.
+        A value of f, hence an upper bound on f*.
 
     Notes
     -----
-    The steps solve for the weights that are not zero or violate optimality, by conjugate gradients scaled by
-    the diagonal of the Hessian, and keep the signs in which zero weights violate. They are of use, and not
-    exact: only values of f count. Costs at most ``DESCENT_STEPS`` × (``PRODUCTS`` + 3) passes.
+    Each step moves the weights that are non-zero or violate optimality. Conjugate gradients, preconditioned
+    by the diagonal of the Hessian, solve for it. A weight that was zero may only move against its
+    subgradient. Steps need not be exact, as any value of f is a valid bound. The cost is at most
+    ``DESCENT_STEPS`` × (``PRODUCTS`` + 3) passes.
     """
     problem, first = point.problem, point.objective
     if Trait.HESSIAN not in problem.loss.traits:
@@ -69,7 +70,7 @@ def lower_objective(point: Point, enough: float) -> float:
 
 
 def _whole_rows(problem: Problem, free: WorkingSet) -> WorkingSet:
-    """Extend a set of weights to whole rows, if the penalty has a norm of rows."""
+    """Extend a set of weights to whole rows if the penalty has a norm of rows."""
     width = problem.penalty.width
     if free.full or width == 1:
         return free
@@ -79,7 +80,7 @@ def _whole_rows(problem: Problem, free: WorkingSet) -> WorkingSet:
 
 
 def _direction(point: Point, free: WorkingSet, v: np.ndarray) -> np.ndarray:
-    """Return about -H⁻¹v, H the Hessian of the smooth part by the ``free`` weights."""
+    """Return approximately -H⁻¹v, H the Hessian of the smooth part with respect to the ``free`` weights."""
     diagonal = point.hessian_diagonal(free)
     top = float(diagonal.max(initial=0.0))
     diagonal = np.where(diagonal > 1e-14 * top, diagonal, top if top > 0.0 else 1.0)

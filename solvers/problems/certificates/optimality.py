@@ -1,8 +1,8 @@
 """Measures of optimality: the violation of the optimality conditions, or a proved gap.
 
 A smooth loss has a gradient, hence a violation: the largest entry (or block norm) of the minimum-norm
-subgradient. If the loss has kinks, one subgradient says nothing about optimality. Then a bound of f(w) - f*
-takes the place of the violation: the bound of the solver, or that of strong convexity.
+subgradient. If the loss has kinks, one subgradient says nothing about optimality. Then a bound on f(w) - f*
+replaces the violation: the bound of the solver, or that of strong convexity.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from ..problem import NOISE, Problem
 from .certificate import KnownMinimum, can_be_certified, duality_gap
 from .lower import lower_objective
 
-#: Share of f by which the f that a solver knows may be off.
+#: Relative error permitted in the f that a solver reports.
 WRONG_SHARE = 1e-9
-#: Largest share of f by which f may be known to be too high where a run has converged.
+#: Largest relative excess of f over f* at which a run may count as converged.
 EXCESS_SHARE = 0.01
 
 
 class Knows(NamedTuple):
-    """The measures, of two, that a solver computes itself on every problem that it takes, for all or
-    some of its iterates."""
+    """Which of the two measures a solver computes itself, on every problem that it accepts.
+
+    It may compute them at some of its iterates only.
+    """
 
     violation: bool
     dual_gap: bool
 
 
 def met(problem: Problem, record: Mapping[str, Any], tol: float) -> str | None:
-    """Return why the iterate of a record is optimal to ``tol``, a sentence; return None if it may not be.
+    """Return why the iterate of a record is optimal to ``tol``, as a sentence; None if that is not known.
 
     A violation is compared with the violation at w = 0 and with rounding, a gap with |f|.
     """
@@ -50,16 +52,16 @@ def met(problem: Problem, record: Mapping[str, Any], tol: float) -> str | None:
 
 
 def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> list[str]:
-    """Return the false claims of a solver about an iterate, a part of a sentence each, with both numbers.
+    """Return the false claims of a solver about an iterate, each as a clause with both numbers.
 
     Parameters
     ----------
     point : Point
         The point at the iterate's weights, with scores computed from them.
     claimed : mapping
-        The record of the iterate; nan claims nothing.
+        The record of the iterate; a nan makes no claim.
     drift : Drift
-        A bound of the distance of the solver's scores from those of the weights.
+        A bound on the distance of the solver's scores from those of the weights.
 
     Returns
     -------
@@ -93,16 +95,16 @@ def contradictions(point: Point, claimed: Mapping[str, Any], drift: Drift) -> li
 
 
 def excess(point: Point, known: KnownMinimum, tol: float) -> float | None:
-    """Return a lower bound of f - f* at a point if it exceeds what ``tol`` allows.
+    """Return a lower bound on f - f* at a point if it exceeds what ``tol`` allows.
 
-    Return None if no such bound is known.
+    Return None if f is within the allowed excess, or no bound proves that it exceeds it.
 
     Parameters
     ----------
     point : Point
         A point at which the violation, or another measure of the solver, has met ``tol``.
     known : KnownMinimum
-        The known bounds of f*, which are updated by those found here.
+        The known upper bound on f*, which is updated.
     tol : float
         The tolerance.
 
@@ -114,8 +116,8 @@ def excess(point: Point, known: KnownMinimum, tol: float) -> float | None:
     -----
     A violation is measured relative to that at w = 0, which says little if features have a large offset or
     different units. The allowed excess is √tol of f, 1 % at most (or ``tol`` if that is more), or tol of f at
-    the start. If a bound proves that f is within this excess, nothing is searched. Else a lower f is searched
-    for, which costs some passes.
+    the start. If a bound proves that f is within this excess, nothing is searched. Otherwise a search for a
+    lower f follows, which costs some passes.
     """
     f = point.objective
     share = max(tol, min(math.sqrt(tol), EXCESS_SHARE))
@@ -128,8 +130,10 @@ def excess(point: Point, known: KnownMinimum, tol: float) -> float | None:
 
 
 def missing(problem: Problem, knows: Knows) -> str | None:
-    """Return the field to measure for a solver that does not know it: "violation" or "dual_gap". None if the
-    solver knows it, or if no gap can be proved."""
+    """Return the measure that a solver does not compute itself: "violation" or "dual_gap".
+
+    Return None if the solver computes it, or if no gap can be proved.
+    """
     if problem.smooth:
         return None if knows.violation else "violation"
     return None if knows.dual_gap or not can_be_certified(problem) else "dual_gap"
@@ -151,12 +155,12 @@ def why_not_tolerance(problem: Problem, knows: Knows) -> str | None:
     problem : Problem
         The problem.
     knows : Knows
-        The solver's ``knows``.
+        The measures that the solver computes.
 
     Returns
     -------
     str or None
-        The end of a sentence that begins with the tolerance; None if it can end a run.
+        The predicate of a sentence whose subject is the tolerance; None if it can end a run.
     """
     if problem.smooth or knows.dual_gap or can_be_certified(problem):
         return None

@@ -1,4 +1,4 @@
-"""Binary losses: one score a sample, labels -1 and +1."""
+"""Binary losses: one score per sample, labels -1 and +1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .margin import BoundMargin, MarginLoss
 
 @dataclass(frozen=True)
 class Logistic(MarginLoss):
-    """Σ_i log(1 + exp(-y_i z_i)), y_i in {-1, +1}."""
+    """The logistic loss Σ_i log(1 + exp(-y_i z_i)), y_i in {-1, +1}."""
 
     id = "logistic"
     name = "Logistic"
@@ -39,8 +39,8 @@ class Logistic(MarginLoss):
 class BoundLogistic(BoundMargin):
     """The logistic loss for labels ``y`` of -1 and +1.
 
-    Values are written out for whole chunks: NumPy takes a fifth of the time of a kernel, since its
-    exponentials and logarithms are vectorized. Residuals take as long either way.
+    Values are computed for whole chunks with NumPy, in a fifth of the time of a kernel, since its
+    exponentials and logarithms are vectorized. Residuals take the same time either way.
     """
 
     least = 0.0
@@ -55,8 +55,10 @@ class BoundLogistic(BoundMargin):
         out -= margin
 
     def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
-        """Return the entropies of the probabilities mixed with the truth, in which the other label has
-        |G|."""
+        """Return the entropies of (1 - α) times the truth + α times the model's probabilities.
+
+        The model gives the other label the probability |G|.
+        """
 
         def terms(G: np.ndarray, part: slice) -> np.ndarray:
             p = alpha * np.abs(G)

@@ -17,7 +17,7 @@ from .maxima import MaximumKernels, MaximumLoss
 
 @dataclass(frozen=True)
 class BinaryHinge(MarginLoss):
-    """Σ_i max(0, 1 - y_i z_i), y_i in {-1, +1}."""
+    """The hinge loss Σ_i max(0, 1 - y_i z_i), y_i in {-1, +1}."""
 
     id = "binary-hinge"
     name = "Binary hinge"
@@ -54,8 +54,11 @@ class BoundBinaryHinge(BoundMargin, MaximumLoss):
 
 @dataclass(frozen=True)
 class SmoothedBinaryHinge(MarginLoss):
-    """Σ_i max over 0 <= β <= 1 of β(1 - y_i z_i) - ½δβ²: the hinge is the maximum for δ = 0, and larger than
-    this by at most ½δ (Nesterov, Smooth minimization of non-smooth functions, 2005)."""
+    """The smoothed hinge loss, Σ_i max over 0 <= β <= 1 of β(1 - y_i z_i) - ½δβ².
+
+    This is the hinge for δ = 0, and otherwise at most ½δ below it (Nesterov, Smooth minimization of
+    non-smooth functions, 2005).
+    """
 
     id = "smoothed-binary-hinge"
     name = "Smoothed binary hinge"
@@ -100,16 +103,16 @@ class BoundSmoothedHinge(BoundMargin):
 
 @kernel
 def lack(z, y):
-    """Return 1 minus the margin, exactly 0 at and next to the kink."""
+    """Return 1 minus the margin y z, set to exactly 0 if it is within the tie tolerance of the kink."""
     a = 1.0 - y * z
     return 0.0 if ties(abs(a), 0.0) else a
 
 
 @kernel
 def steepest(term, Z, D, y, G):
-    """Write the oracle of section 4.1: β = 1 in error, and 0 beyond the margin.
+    """Write the subgradient with the largest slope along D: the oracle of section 4.1.
 
-    On the margin β is the value that makes the slope along d larger.
+    β is 1 if the margin is below 1, and 0 if it is above. At the kink β is the value with the larger slope.
     """
     for i in range(y.size):
         a = lack(Z[i, 0], y[i])
@@ -118,7 +121,7 @@ def steepest(term, Z, D, y, G):
 
 @kernel
 def drawn(term, Z, u, y, G):
-    """Write a subgradient with β = 0 or 1, as u < ½ or not, on the margin."""
+    """Write a random subgradient: at the kink β is 0 if u < ½, else 1."""
     for i in range(y.size):
         a = lack(Z[i, 0], y[i])
         G[i, 0] = -y[i] if a > 0.0 or (a == 0.0 and u[i] >= 0.5) else 0.0
@@ -126,8 +129,10 @@ def drawn(term, Z, u, y, G):
 
 @kernel
 def breakpoints(term, Z, D, y, s, t, jump):
-    """Write the steps of eq. (38) that are positive, and the jumps |Δf_i|; return the slope at 0 from the
-    right, and their number."""
+    """Write the positive steps of eq. (38), and the jumps |Δf_i| there.
+
+    Return the slope at 0 from the right, and the number of steps.
+    """
     slope, n = 0.0, 0
     for i in range(y.size):
         a, rise = lack(Z[i, 0], y[i]), -y[i] * D[i, 0]
@@ -141,7 +146,7 @@ def breakpoints(term, Z, D, y, s, t, jump):
 
 @kernel
 def settle(term, Z, y):
-    """Set scores next to the margin exactly onto it; return the most by which one moves."""
+    """Set scores within the tie tolerance of the kink exactly onto it; return the largest change."""
     most = 0.0
     for i in range(y.size):
         if lack(Z[i, 0], y[i]) == 0.0:

@@ -1,4 +1,4 @@
-"""Scores in pieces that stay in the cache."""
+"""Slices of scores that fit in the cache, and scratch memory for them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from ...linalg.scores import Scores
 
-#: Scores of a slice of rows, at most, unless one row has more.
+#: Maximal number of scores in a slice of rows, unless one row has more.
 CACHED_SCORES = 32_768
 
 
 class _Scratch(threading.local):
-    """Work arrays of the calling thread, by name. Fresh memory would cost more than the work itself."""
+    """Named work arrays of the calling thread. Allocating them anew would cost more than the work itself."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}

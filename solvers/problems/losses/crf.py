@@ -1,11 +1,11 @@
 """Linear-chain conditional random field: rows of the scores are tokens, the tail holds the transitions.
 
-Among the transitions are those from a begin state and to an end state, if the chain has these.
+The transitions include those from a begin state and to an end state, if the chain has these.
 
-Zhong et al. 2014, sections 4 and 6.1, appendix D.1; begin and end states are those of A. Mathur,
-S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy, ICDM 2006,
-section II-C. Forward-backward is done by the ``chain_`` files next to
-this one: for blocks of sequences, for a single one, and in log space where scores spread too far.
+Zhong et al. 2014, sections 4 and 6.1, appendix D.1; begin and end states are those of A. Mathur, S.
+Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy, ICDM 2006,
+section II-C. Forward-backward is in the folder ``chains``: for blocks of sequences, for a single one, and in
+log space if scores spread too far.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class ChainCRF(Loss):
-    """Σ_i log Z(x_i) - score(y_i), score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1); the loss in eq. (7).
+    """The chain CRF loss Σ_i log Z(x_i) - score(y_i), with score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1): eq.
+    (7).
 
     With ``ends`` the first label of a sequence follows a begin state, and an end state follows its last one
     (Mathur and Chakrabarti, eqs. (8) and (10)): Λ(begin, y_1) and Λ(y_T, end) are added to the score. Rows of
@@ -61,7 +62,7 @@ class ChainCRF(Loss):
 
 @dataclass(frozen=True, eq=False)
 class BoundChains(BoundLoss):
-    """The chain CRF of the sequences between ``offsets``, for a label ``y`` a token."""
+    """The chain CRF of the sequences between ``offsets``, with one label ``y`` per token."""
 
     least = 0.0
 
@@ -72,7 +73,7 @@ class BoundChains(BoundLoss):
     #: labels and offsets
     blocks: list[Block] = field(compare=False, repr=False)
     true_pairs: np.ndarray = field(compare=False, repr=False)
-    #: the F1 of entities of labels, predicted labels and offsets, where that is the measure of predictions
+    #: function of labels, predicted labels and offsets that returns the entity F1, if that is the metric
     entity_f1: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = field(
         default=None, compare=False, repr=False, kw_only=True
     )
@@ -87,14 +88,14 @@ class BoundChains(BoundLoss):
 
     @property
     def _end_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first and the last token of each sequence."""
+        """Return the rows of the first and of the last token of each sequence."""
         return self.offsets[:-1], self.offsets[1:] - 1
 
     def _between(self, scores: Scores) -> Scores:
         """Return equivalent scores of chains without begin and end states.
 
-        Every sequence of labels keeps its score: the transitions from the begin state and to the end state
-        become scores of the first and the last token.
+        The scores of all label sequences are unchanged: the transitions from the begin state and to the end
+        state are added to the scores of the first and the last token.
         """
         if not self.declared.ends:
             return scores
@@ -104,7 +105,7 @@ class BoundChains(BoundLoss):
         return Scores(Z, tail[:-2].reshape(-1))
 
     def _of(self, y: np.ndarray, offsets: np.ndarray) -> Self:
-        """Return the loss for other sequences."""
+        """Return the loss for other sequences, with labels ``y`` and ``offsets``."""
         pairs = count_pairs(y, offsets, self.n_outputs)
         return replace(self, y=y, offsets=offsets, blocks=pack(offsets, y), true_pairs=pairs)
 
@@ -143,7 +144,7 @@ class BoundChains(BoundLoss):
         return [found[k] for k in range(len(self.blocks))]
 
     def _by_sequence(self, losses: Iterable[np.ndarray]) -> np.ndarray:
-        """Return the losses of the members of each block in the order of the sequences."""
+        """Return the losses of the members of all blocks in the order of the sequences."""
         out = np.empty(self.n_instances)
         for block, own in zip(self.blocks, losses, strict=True):
             out[block.members] = own
@@ -153,13 +154,13 @@ class BoundChains(BoundLoss):
         return self._by_sequence(self._of_blocks(scores, lambda messages: messages.losses, delta, t))
 
     def residual(self, scores: Scores) -> Scores:
-        """Return marginals minus the truth: of labels at each token by eq. (20), of pairs by eq. (21)."""
+        """Return marginals minus the truth: of labels by eq. (20), of pairs of neighbours by eq. (21)."""
         return self.value_and_residual(scores)[1]
 
     def value_and_residual(
         self, scores: Scores, delta: Scores | None = None, t: float = 0.0
     ) -> tuple[float, Scores]:
-        """Return both, with the forward messages computed once."""
+        """Return the loss and its residual, with the forward messages computed once."""
         residual = self._empty()
         found = self._of_blocks(scores, lambda own: (own.losses, own.marginals(residual.Z)), delta, t)
         pairs = np.sum([own for _, own in found], axis=0) - self.true_pairs
@@ -181,8 +182,11 @@ class BoundChains(BoundLoss):
             residual.tail[self.n_outputs**2 :] = np.ravel(ends)
 
     def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
-        """Return D -> ∇²L D, the covariance of the indicators of labels and pairs with the change of a
-        sequence's score. Messages are computed once, and kept: four arrays as large as Z."""
+        """Return the function D -> ∇²L D at ``scores``.
+
+        ∇²L D is the covariance of the indicators of labels and pairs with the change of a sequence's score
+        along D. Messages are computed once and stored in four arrays as large as Z.
+        """
         held, m = self._of_blocks(scores, Linearized), self.n_outputs
 
         def product(delta: Scores) -> Scores:
@@ -205,12 +209,12 @@ class BoundChains(BoundLoss):
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return the entropy of the chain with marginals (1 - α) times the truth + α times the model's.
 
-        It is Σ H(pairs) - Σ H(inner tokens); the token of a sequence of length one is a chain of its own. For
-        α < 1 it is below -L*(αG), which would allow each pair any marginals with the same sum over pairs.
+        It is Σ H(pairs) - Σ H(inner tokens), or H(token) of a sequence of length one. For α < 1 it is a lower
+        bound on -L*(αG), which only fixes the sum of the pair marginals.
 
-        No pair marginals are needed but those of the truth, p_t: for the model Σ H(pairs) follows from its
-        whole entropy, which is L - ‹G, scores›. Mixing changes the entropy of a pair from H(p) to
-        αH(p) - α log α - h(αp_t) + h(αp_t + 1 - α): here h(p) = -p log p.
+        Only the pair marginals p_t of the true pairs are needed: Σ H(pairs) of the model follows from its
+        whole entropy, which is L - ‹G, scores›. Mixing changes the entropy of a pair from H(p) to αH(p) - α
+        log α - h(αp_t) + h(αp_t + 1 - α): here h(p) = -p log p.
         """
         lengths = np.diff(self.offsets)
         weight = np.repeat(np.where(lengths == 1, 1.0, -1.0), lengths)
@@ -241,11 +245,11 @@ class BoundChains(BoundLoss):
         return np.vstack([inner, *ends]).reshape(-1)
 
     def bends(self) -> Scores:
-        """Return T - ½ for each token of a sequence of T, if scores of pairs of neighbours may change too.
+        """Return T - ½ for each token of a sequence of length T, and the sums of these for the transitions.
 
-        The Hessian is the covariance of the indicators of T labels and of T - 1 pairs. Along D its values for
-        two sequences of labels differ by at most ‖D‖ (2T + 2(T - 1))^½. A variance is at most a quarter of
-        the square of the range.
+        Scores of pairs of neighbours may change too. The Hessian is the covariance of the indicators of T
+        labels and of T - 1 pairs. Along D its values for two sequences of labels differ by at most ‖D‖ (2T +
+        2(T - 1))^½. A variance is at most a quarter of the square of the range.
         """
         lengths = np.diff(self.offsets)
         κ = lengths - 0.5
@@ -289,7 +293,8 @@ def count_pairs(y: np.ndarray, offsets: np.ndarray, m: int) -> np.ndarray:
 
 @kernel
 def viterbi(Z, transitions, offsets, labels):
-    """Write the highest-scoring labels of each sequence to ``labels``; ties go to the first label."""
+    """Write the highest-scoring labels of each sequence to ``labels``; ties are resolved to the first
+    label."""
     m = transitions.shape[0]
     best, new = np.empty(m), np.empty(m)
     for s in range(offsets.size - 1):

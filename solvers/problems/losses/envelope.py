@@ -19,10 +19,10 @@ def ties(gap, top):
 
 @kernel
 def envelope(a, b, r, order, t, line):
-    """Segment the maximum of the lines b[i] + t a[i], i < r, by about r log r comparisons: line[k] is
-    active from t[k] on, t[0] = 0, up to the next of them. Return their number.
+    """Write the segments of the maximum of the lines b[i] + t a[i], i < r, over t >= 0; return their number.
 
-    Lines that tie with the maximum at 0 count as equal to it there. ``order`` is work space.
+    Segment k belongs to the line ``line[k]`` and begins at t[k]; t[0] = 0. This takes about r log r
+    comparisons. Lines that tie with the maximum at 0 count as equal to it there. ``order`` is work space.
     """
     first, top = 0, b[0]
     for i in range(1, r):
@@ -55,10 +55,9 @@ def envelope(a, b, r, order, t, line):
 
 @kernel
 def sort(a, b, order, n):
-    """Sort lines in place by decreasing b, and by decreasing a if b is equal.
+    """Sort ``order`` in place: lines by decreasing b, and for equal b by decreasing a.
 
-    This is the insertion sort of Shell 1959, which first compares lines far apart. A few lines are all
-    neighbours.
+    This is Shell's sort (1959), an insertion sort that compares lines far apart first.
     """
     gap = 1
     while n > INSERTION_SORT_LINES and 3 * gap < n:
@@ -75,5 +74,5 @@ def sort(a, b, order, n):
 
 @kernel
 def later(a, b, i, j):
-    """Return whether line i comes after line j."""
+    """Return whether line i is sorted after line j."""
     return b[i] < b[j] or (b[i] == b[j] and a[i] < a[j])

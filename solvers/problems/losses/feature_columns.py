@@ -1,10 +1,11 @@
-"""Losses along the column of one feature: derivatives by its row of weights, and moves of that row.
+"""Derivatives of losses with respect to the weights of one feature, and moves of these weights.
 
-Only the samples that have the feature are touched, so a call costs O(n̂ m). The scores Z (n, m) are those of
-all samples and move in place. They stand for A(W) of Blondel, Seki and Uehara 2013: A_ir = 1 - z_i,y_i +
+Only the samples that have the feature are read, so a call costs O(n̂ m). The scores Z (n, m) are those of all
+samples and are updated in place. They replace A(W) of Blondel, Seki and Uehara 2013: A_ir = 1 - z_i,y_i +
 z_ir. Terms, labels and formulas are those of :mod:`.score_rows`. Multiclass and multitask hinges have their
-own loops over outputs. These have no branches and no sums across outputs, and so are vectorized: row by row
-they take three to four times as long on MNIST. Row numbers are unsigned, as Numba checks others for signs.
+own loops over outputs, which are vectorized, as they have no branches and no sums across outputs. Row by row
+they take three to four times as long on MNIST. Row indices are unsigned, since Numba checks signed ones for
+negative values.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from .score_rows import MulticlassHingeTerm, MultitaskHingeTerm, row_derivatives
 
 
 class ColumnData(NamedTuple):
-    """The data that kernels along columns read: the loss's term, the labels of all samples, X in row blocks.
-    Column j of block b is ``values[starts[b, j]:starts[b, j + 1]]`` (empty for ones) at ``rows``, counted
-    from ``edges[b]``."""
+    """The data for kernels along columns: the loss's term, the labels of all samples, and X in row blocks.
+
+    Column j of block b is ``values[starts[b, j]:starts[b, j + 1]]`` (empty if all are 1). The same slice of
+    ``rows`` has its rows, relative to ``edges[b]``.
+    """
 
     term: Any
     y: np.ndarray
@@ -39,7 +42,7 @@ def scratch_for(m):
 
 @kernel
 def column_entries(starts, j):
-    """Count the samples with feature j."""
+    """Return the number of samples that have feature j."""
     total = 0
     for b in range(starts.shape[0]):
         total += starts[b, j + 1] - starts[b, j]
@@ -48,9 +51,11 @@ def column_entries(starts, j):
 
 @by_class
 def column_pass(term, data, Z, j, change, G, H, work):
-    """Add x_j changeᵀ to Z and return the loss of the samples with feature j after it; write their
-    Σ_i x_ij ∂ℓ_i/∂z to G (m,) and Σ_i x_ij² ∂²ℓ_i/∂z² to H (m,). Either ``change`` is None, or both of G and
-    H are."""
+    """Add x_j changeᵀ to Z, then compute loss and derivatives of the samples that have feature j.
+
+    Return their loss; write their Σ_i x_ij ∂ℓ_i/∂z to G (m,) and Σ_i x_ij² ∂²ℓ_i/∂z² to H (m,). ``change``
+    may be None, and so may both G and H.
+    """
     m, width, loss = Z.shape[1], np.uint64(data.y.size // Z.shape[0]), 0.0
     g, h = work[0], work[1]
     if G is not None:
@@ -77,10 +82,13 @@ def column_pass(term, data, Z, j, change, G, H, work):
 
 @column_pass.register(MulticlassHingeTerm)
 def multiclass_pass(term, data, Z, j, change, G, H, work):
-    """Compute eq. (5) and eq. (6) of Blondel et al. 2013 by their Algorithm 3. G_c is Σ_k≠c (P_kc - P_ck),
-    and H_c is Σ_k≠c (Q_kc + Q_ck). The sums P_kc = Σ x 2 max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] are over
-    samples i of class k. A_ic is 1 if c is the class of i. This adds one to the loss of each sample, which is
-    subtracted at the end."""
+    """Compute the partial gradient, eq. (5), and second derivatives, eq. (6), by Algorithm 3 of Blondel et
+    al. 2013.
+
+    G_c is Σ_k≠c (P_kc - P_ck), and H_c is Σ_k≠c (Q_kc + Q_ck). Sums over the samples i of class k are P_kc =
+    Σ x 2 max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0]. For the class c of i itself A_ic is 1, which adds one to
+    the loss of each sample. The end subtracts it.
+    """
     m = Z.shape[1]
     losses, seen = work[2 * m], work[2 * m + 1]
     losses[:] = 0.0
@@ -130,7 +138,7 @@ def multiclass_pass(term, data, Z, j, change, G, H, work):
 
 @column_pass.register(MultitaskHingeTerm)
 def multitask_pass(term, data, Z, j, change, G, H, work):
-    """Compute eq. (13) of Blondel et al. 2013, and the second derivatives, of the multitask hinge."""
+    """Compute eq. (13) of Blondel et al. 2013, and the second derivatives, for the multitask hinge."""
     m = Z.shape[1]
     losses = work[2 * m]
     losses[:] = 0.0

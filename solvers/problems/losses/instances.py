@@ -1,4 +1,5 @@
-"""The data of a loss that kernels read one instance at a time: a row of scores, or the rows of a chain."""
+"""The data of a loss for kernels that process one instance at a time: a row of scores, or the rows of a
+chain."""
 
 from __future__ import annotations
 
@@ -12,8 +13,11 @@ from .score_rows import row_derivatives
 
 
 class Instances(NamedTuple):
-    """The term of a loss, the rows of X of instance i, ``offsets[i]`` to ``offsets[i + 1]``, and all labels,
-    the same number a row. Instances have ``weights``, none if all are 1."""
+    """The term of a loss, the rows of X of each instance, the labels, and the weights of the instances.
+
+    Rows of instance i are ``offsets[i]`` to ``offsets[i + 1]``, and every row has the same number of labels.
+    ``weights`` is empty if all are 1.
+    """
 
     term: Any
     offsets: np.ndarray
@@ -23,16 +27,18 @@ class Instances(NamedTuple):
 
 @by_class
 def residual_of(term, Z, tail, y, G, G_tail):
-    """Return the loss of one instance with scores Z (tokens, outputs) and labels y (one or more a token);
-    write its derivatives by Z and by the tail to G and G_tail. Z may be overwritten."""
+    """Return the loss of one instance with scores Z (tokens, outputs) and labels y (one or more per token).
+
+    Write its derivatives with respect to Z and to the tail to G and G_tail. Z may be overwritten.
+    """
     return row_derivatives(term, Z[0], y, G[0], None)
 
 
 @inlined
 def weighted_residual(instances, i, Z, tail, G, G_tail):
-    """Return the loss of instance i, times its weight, and write its derivatives as :func:`residual_of`.
+    """Return the loss of instance i, times its weight, and write its derivatives as :func:`residual_of` does.
 
-    It is inlined, since a call would count references to all arrays of the instances.
+    This function is inlined, since a call would count references to all arrays of the instances.
     """
     term, offsets, y, weights = instances
     width = y.size // offsets[-1]
@@ -44,7 +50,7 @@ def weighted_residual(instances, i, Z, tail, G, G_tail):
 
 @kernel
 def weigh(weight, G, G_tail):
-    """Multiply derivatives of an instance by its weight, and return the weight."""
+    """Multiply the derivatives of an instance by its weight, in place; return the weight."""
     for t in range(G.shape[0]):
         for c in range(G.shape[1]):
             G[t, c] *= weight

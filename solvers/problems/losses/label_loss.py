@@ -1,6 +1,6 @@
-"""Label losses Δ(z', z), and the maxima over labels that they are part of.
+"""Label losses Δ(z', z), and the base of maxima over labels that use them.
 
-Δ(z', z) is the margin that label z' has to keep from a true label z.
+Δ(z', z) is the margin that label z' must keep from a true label z.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from .maxima import MaximumLoss
 
 
 def _parse(value: Any) -> str:
-    """Return a label loss as text: a number, or the rows of a matrix; raise ValueError if it is neither."""
+    """Return a label loss as a string: a number, or the rows of a matrix.
+
+    Raises ValueError if it is neither, has negative entries or no positive one, or if a matrix has a non-zero
+    diagonal.
+    """
     if isinstance(value, str):
         value = [row.split(",") for row in value.split(";")]
     matrix = np.atleast_2d(np.array(value, dtype=float))
@@ -33,7 +37,7 @@ def _parse(value: Any) -> str:
 
 
 def label_loss_param() -> str:
-    """Declare ``label_loss``, the Δ of Yu et al. 2010, eqs. (42) and (55)."""
+    """Declare the hyper-parameter ``label_loss``, the Δ of Yu et al. 2010, eqs. (42) and (55)."""
     form = Form(
         _parse,
         "a number above 0 for any two labels, or a matrix of numbers from 0 with zeros on its diagonal, such "
@@ -48,15 +52,15 @@ def label_loss_param() -> str:
 
 
 def rescale_param() -> str:
-    """Declare ``rescale``: Δ is only the margin, or a factor of the whole hinge."""
+    """Declare the hyper-parameter ``rescale``: Δ is the margin only, or also a factor of the hinge."""
     return param("margin", "what the label loss rescales", choices=("margin", "slack"), title="rescaled by Δ")
 
 
 def margins(text: str, m: int, rescale: str) -> np.ndarray:
     """Return Δ and ρ of the lines Δ(z', z) + ρ(z', z)(score of z' - score of z) for ``m`` labels.
 
-    The shape is (2, m, m), or (2, 1, 1) if they are the same for any two labels: ρ is 1, or Δ if ``rescale``
-    is ``slack``.
+    ρ is 1, or Δ if ``rescale`` is ``slack``. The shape is (2, m, m), or (2, 1, 1) if Δ is the same for all
+    pairs of labels.
     """
     matrix = np.array([[float(x) for x in row.split(",")] for row in text.split(";")])
     if matrix.shape[0] not in (1, m):
@@ -69,7 +73,7 @@ def margins(text: str, m: int, rescale: str) -> np.ndarray:
 
 @kernel
 def margin(margins, other, label):
-    """Return Δ and ρ of label ``other`` against the true one ``label``."""
+    """Return Δ and ρ of the label ``other`` for the true label ``label``."""
     if margins.shape[1] == 1:
         return margins[0, 0, 0], margins[1, 0, 0]
     return margins[0, other, label], margins[1, other, label]
@@ -77,17 +81,19 @@ def margin(margins, other, label):
 
 @by_class
 def lines(term, z, d, y, a, b):
-    """Write the lines b + t a whose maximum is the loss of a row with scores z + t d, t >= 0; return their
-    number."""
+    """Write the lines b + t a whose maximum over t >= 0 is the loss of a row with scores z + t d.
+
+    Return the number of lines.
+    """
     raise TypeError(f"{type(term).__name__} is no maximum of lines")
 
 
 @kernel
 def breakpoints(term, Z, D, y, s, t, jump):
-    """Write the breakpoints of each row's maximum, where it changes lines, and the jumps of the slope there.
+    """Write the steps at which each row's maximum passes to another line, and the jumps of the slope there.
 
-    The maximum is that of Yu et al. 2010, eqs. (48) and (57), whose kinks these are. Return the slope of the
-    sum at 0 from the right, and the number of breakpoints.
+    These are the kinks of the maxima of Yu et al. 2010, eqs. (48) and (57). Return the slope of the sum at 0
+    from the right, and the number of breakpoints.
     """
     most = t.size // Z.shape[0] + 1
     a, b, order = np.empty(most), np.empty(most), np.empty(most, np.int64)
@@ -103,8 +109,10 @@ def breakpoints(term, Z, D, y, s, t, jump):
 
 
 def offsets(margins: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """Return the constants of the lines whose gradients are the rows of G: each is +ρ at one label and -ρ at
-    a true one, or zero."""
+    """Return the constants of the lines whose gradients are the rows of G.
+
+    A row is zero, or +ρ at one label and -ρ at a true one.
+    """
     rows = np.arange(len(G))
     other, label = G.argmax(axis=1), G.argmin(axis=1)
     delta, rho = margins[:, 0, 0] if margins.shape[1] == 1 else margins[:, other, label]
@@ -114,13 +122,14 @@ def offsets(margins: np.ndarray, G: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LabelMaximum(MaximumLoss):
-    """Base of bound losses max(0, max [Δ(z', z) + ρ(z', z)(score of z' - score of z)]) a row, over some pairs
-    of labels; ``margins`` are Δ and ρ, which their term holds.
+    """Base of bound losses max(0, max [Δ(z', z) + ρ(z', z)(score of z' - score of z)]) per row.
 
-    The term has a version of :func:`.score_rows.row_derivatives` and one of :func:`lines`."""
+    The inner maximum is over some pairs of labels. ``margins`` has Δ and ρ, which the term also holds. The
+    term's class registers :func:`.score_rows.row_derivatives` and :func:`lines`.
+    """
 
     margins: np.ndarray
 
     def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
-        """Return αΔ(z'_i, z_i), if the residual is that of one worst pair (z_i, z'_i) per row."""
+        """Return αΔ(z'_i, z_i) for a residual of one worst pair (z_i, z'_i) per row."""
         return alpha * of_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))

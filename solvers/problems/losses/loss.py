@@ -1,4 +1,4 @@
-"""Base classes of losses: functions of the scores alone, chosen by name, then bound to labels."""
+"""Base classes of losses: functions of the scores, selected by name, then bound to labels."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .instances import Instances
 
 
 class Loss(Declared):
-    """Base of losses without data: names, traits and hyper-parameters.
+    """Base of losses that are not yet bound to data: names, traits and hyper-parameters.
 
     A subclass is a frozen dataclass, which defines ``bind``. It declares ``id``, ``name``, ``summary`` and
     ``paper``, the ``kinds`` of labels it takes, its ``traits``, and its hyper-parameters by :func:`param`.
-    ``average`` is the convention of its paper, mean or sum over instances. A binary loss of a margin is
-    shorter as a :class:`.margin.MarginLoss`.
+    ``average`` is the convention of its paper, mean or sum over instances. A binary loss that depends on the
+    margin only is easier to write as a :class:`.margin.MarginLoss`.
 
     Notes
     -----
     ``bind`` returns a :class:`BoundLoss`, or a :class:`RowLoss` if each row of scores has a separate loss.
     It has ``values``, ``residual`` and ``predict``. Each trait promises more:
 
-    * ``SMOOTH``: ``residual`` is the gradient, which opens every solver that goes by gradients. Without it
+    * ``SMOOTH``: ``residual`` is the gradient, which all gradient-based solvers require. Without it
       ``residual`` is any one subgradient.
     * ``DIRECTIONAL_DERIVATIVE``, of a loss with kinks: ``subgradient_sup``, ``random_subgradient`` and
       ``breakpoints``, for searches from kink to kink.
@@ -69,7 +69,7 @@ class Loss(Declared):
 
 
 def delegated(path: str) -> Any:
-    """Return a property that is the one at this ``path`` of attributes, of a loss that holds another."""
+    """Return a property that reads the attribute at the dotted ``path``, for a loss that wraps another."""
     return property(attrgetter(path))
 
 
@@ -77,11 +77,11 @@ def delegated(path: str) -> Any:
 class BoundLoss:
     """Base of losses with their labels: L(Z, tail), summed over instances.
 
-    ``declared`` is the loss it was made by, with the hyper-parameters. Two are equal if they are of one class
-    and their declared loss and data are equal; with arrays inside they cannot be hashed. A subclass is a
-    frozen dataclass (``eq=False``: arrays have no equality that a dataclass could use) with its labels as
-    fields, and defines ``n_instances``, ``first``, ``subset``, ``values``, ``residual`` and ``predict``. All
-    products of one evaluation are in score space; no loss sees X or w.
+    ``declared`` is the :class:`Loss` it was bound from, with the hyper-parameters. Two bound losses are equal
+    if their classes, declared losses and data are equal; they cannot be hashed. A subclass is a dataclass
+    with ``frozen=True, eq=False``, whose fields are its labels. It defines ``n_instances``, ``first``,
+    ``subset``, ``values``, ``residual`` and ``predict``. A loss is a function of scores: it never reads X or
+    w.
     """
 
     declared: Loss
@@ -97,23 +97,23 @@ class BoundLoss:
 
     __hash__: ClassVar[None] = None
 
-    #: labels, where instances have such
+    #: labels, if instances have any
     y: ClassVar[np.ndarray]
-    #: samples, or sequences
+    #: number of samples, or of sequences
     n_instances: ClassVar[int]
     #: whether instances have labels, which the model can predict
     labelled: ClassVar[bool] = True
     #: whether the model predicts the ranks of labels, 0 for the first, in place of labels
     ranks: ClassVar[bool] = False
-    #: whether labels are numbers that the model comes close to
+    #: whether labels are numeric targets
     numeric: ClassVar[bool] = False
-    #: a lower bound of the loss of an instance
+    #: a lower bound on the loss of an instance
     least: ClassVar[float] = -math.inf
     #: weights of the tail, which are passed through with the scores
     n_tail: ClassVar[int] = 0
     #: whether the metric is a mean over rows
     averages: ClassVar[bool] = True
-    #: how much each row counts in the metric; None: all count alike
+    #: weight of each row in the metric; None: all are equal
     metric_weights: ClassVar[np.ndarray | None] = None
     #: whether instances have weights, and the largest of these
     weighted: ClassVar[bool] = False
@@ -140,24 +140,26 @@ class BoundLoss:
 
     @property
     def formula(self) -> type:
-        """Return the class that computes the loss."""
+        """Return the class whose code computes the loss."""
         return type(self)
 
     @property
     def term(self) -> Any:
-        """Return the term that kernels read, a NamedTuple.
+        """Return the term that selects the loss's kernels and holds their parameters, a NamedTuple.
 
         Losses with ``Trait.INSTANCE_KERNELS`` or ``Trait.ROW_KERNELS`` define this.
         """
         raise TypeError(f"{type(self).__name__} has no term: define chunk_values and chunk_residual")
 
     def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
-        """Return a copy of the loss that works with this team and pulse."""
+        """Return a copy of the loss that uses this team of threads and this pulse."""
         return replace(self, team=team, pulse=pulse)
 
     def first(self, n: int, most: int) -> tuple[Self, int]:
-        """Return the loss of the first ``n`` instances, cut off after ``most`` rows of X, and the rows they
-        take."""
+        """Return the loss of the first ``n`` instances, and the number of rows of X that they have.
+
+        They are cut off after ``most`` rows.
+        """
         raise TypeError(f"{type(self).__name__} does not define first")
 
     def instances_of(self, rows: np.ndarray) -> np.ndarray:
@@ -165,12 +167,12 @@ class BoundLoss:
         return rows
 
     def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Return the loss of these instances (ascending), and the rows of X they take."""
+        """Return the loss of these instances (ascending), and the indices of their rows of X."""
         raise TypeError(f"{type(self).__name__} does not define subset")
 
     @property
     def labels(self) -> np.ndarray:
-        """Return all labels in one int64 array, the same number of them for each row of scores."""
+        """Return all labels in one flat int64 array, the same number for each row of scores."""
         return np.ascontiguousarray(self.y, dtype=np.int64).reshape(-1)
 
     def instances(self) -> Instances:
@@ -185,60 +187,68 @@ class BoundLoss:
         raise TypeError(f"{type(self).__name__} does not define values")
 
     def residual(self, scores: Scores) -> Scores:
-        """Return ∂L/∂Z and ∂L/∂tail at ``scores``, of the sum over instances; any one subgradient at a
-        kink."""
+        """Return ∂L/∂Z and ∂L/∂tail at ``scores``, summed over instances; at a kink, any one subgradient."""
         raise TypeError(f"{type(self).__name__} does not define residual")
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """Return the labels that the model gives, in the coding of the data set."""
+        """Return the predicted labels, in the coding of the data set."""
         raise TypeError(f"{type(self).__name__} does not define predict")
 
     def value(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> float:
-        """Sum the loss over instances, pairwise in a fixed order for any number of threads."""
+        """Return the loss summed over instances, in an order that does not depend on the number of
+        threads."""
         return float(np.sum(self.values(scores, delta, t)))
 
     def value_and_residual(self, scores: Scores, delta: Scores, t: float) -> tuple[float, Scores | None]:
         """Return the loss and its residual at ``scores + t delta``.
 
-        Return None for the residual unless it costs much less here than by itself.
+        Return None for the residual unless computing both together is much cheaper.
         """
         return self.value(scores, delta, t), None
 
     @property
     def truth(self) -> np.ndarray:
-        """Return the labels: one per row, or 0 and 1 for each label if an instance may have several."""
+        """Return the labels: one per row, or 0 and 1 for each label if an instance may have several
+        labels."""
         return self.y
 
     def measured_by(self, data: Any) -> Self:
-        """Return the loss with a data set's own measure of predictions as its metric, if it has that one."""
+        """Return the loss with the metric that ``data`` prefers, if the loss supports it."""
         return self
 
     def metric(self, scores: Scores) -> float:
-        """Return the share of labels predicted right."""
+        """Return the fraction of labels predicted correctly."""
         return float(np.average(self.predict(scores) == self.truth, weights=self.metric_weights))
 
     def tie_slack(self, value: float, weights: np.ndarray | None = None) -> float:
-        """Return how far functions that count as tied are below their maxima at most, summed over instances.
+        """Return a bound on how far tied functions are below their maxima, summed over instances.
 
-        Each counts by its weight in ``weights``, in this sum and in that of the loss, ``value``.
+        ``weights`` are those of the instances in this sum, and in the loss ``value``.
         """
         return TIE_TOL * (value + (self.n_instances if weights is None else float(weights.sum())))
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
-        """Return the subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (18)); of a
-        smooth loss, the residual."""
+        """Return the subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (18)).
+
+        This is the residual if the loss is smooth.
+        """
         self._check_smooth("subgradient_sup")
         return self.residual(scores)
 
     def slope(self, scores: Scores, delta: Scores, t: float = 0.0, side: int = 1) -> float:
-        """Return the derivative of t -> L(scores + t delta) from the right (``side`` 1) or from the left
-        (-1); a smooth loss has one for both. It is the sup of ‹G, ±delta› over subgradients G."""
+        """Return the derivative of t -> L(scores + t delta) from the right (``side`` 1) or left (-1).
+
+        From the right it is the supremum of ‹G, delta› over subgradients G. Both sides are equal if the loss
+        is smooth.
+        """
         ahead = delta if side > 0 else -delta
         return side * self.subgradient_sup(scores.plus(t, delta), ahead).dot(ahead)
 
     def ties(self, scores: Scores) -> np.ndarray:
-        """Return the instances with more than one subgradient at ``scores``, ascending; none of a smooth
-        loss."""
+        """Return the instances with more than one subgradient at ``scores``, ascending.
+
+        The result is empty if the loss is smooth.
+        """
         self._check_smooth("ties")
         return np.zeros(0, dtype=np.int64)
 
@@ -247,29 +257,33 @@ class BoundLoss:
         return self.ties(scores).size
 
     def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
-        """Return a random extreme point of the subdifferential at ``scores``; of a smooth loss, the
-        residual."""
+        """Return a random extreme point of the subdifferential at ``scores``.
+
+        This is the residual if the loss is smooth.
+        """
         self._check_smooth("random_subgradient")
         return self.residual(scores)
 
     def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
-        """Return the slope at t = 0 along ``scores + t delta``, from the right, and the steps t > 0 at which
-        it jumps; a smooth loss has no such steps."""
+        """Return the slope of t -> L(scores + t delta) at 0 from the right, and the steps t > 0 at which it
+        jumps.
+
+        There are no such steps if the loss is smooth.
+        """
         self._check_smooth("breakpoints")
         return Breakpoints(self.slope(scores, delta), NO_BREAKPOINTS, NO_BREAKPOINTS)
 
     def breakpoints_near_turn(self, scores: Scores, delta: Scores, tilt: tuple[float, float]) -> Breakpoints:
-        """Return the breakpoints near the step at which the slope plus a + ct, for ``tilt`` (a, c), ceases to
-        be negative.
+        """Return the breakpoints near the step at which the slope plus a + ct becomes non-negative.
 
-        Breakpoints far from that step may be left out. The jumps of all those left out before it are then
-        merged into one.
+        ``tilt`` is (a, c). Breakpoints far from that step may be left out; then the jumps of those before it
+        are merged into one.
         """
         return self.breakpoints(scores, delta)
 
     def settle(self, scores: Scores) -> float:
-        """Set scores that are on a kink but for rounding exactly onto it, in place; return the most by which
-        one moves."""
+        """Set scores that are within rounding of a kink exactly onto it, in place; return the largest
+        change."""
         return 0.0
 
     def _check_smooth(self, method: str) -> None:
@@ -277,69 +291,90 @@ class BoundLoss:
             raise TypeError(f"{self.id} has kinks: {type(self).__name__} must define {method} to be used so")
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return -L*(αG) for the ``residual`` G at ``scores`` and 0 < α <= 1, L* the convex conjugate: the
-        minimum of L(Z) - α‹G, Z› over all Z, or a lower bound of it, tight at α = 1; with
-        ``Trait.CONJUGATE``."""
+        """Return -L*(αG) for the ``residual`` G at ``scores`` and 0 < α <= 1, L* the convex conjugate.
+
+        It is the minimum of L(Z) - α‹G, Z› over all Z, or a lower bound on it that is tight at α = 1. The
+        loss must have ``Trait.CONJUGATE``.
+        """
         return float(np.sum(self.dual_values(scores, residual, alpha)))
 
     def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
-        """Return the part of each instance in :meth:`dual_value`, (n_instances,); a row of scores has one
-        with ``Trait.CONJUGATE``."""
+        """Return the summand of each instance in :meth:`dual_value`, (n_instances,).
+
+        Losses of rows with ``Trait.CONJUGATE`` define this.
+        """
         raise TypeError(f"{type(self).__name__} does not define dual_values")
 
     def cancelled(self, scores: Scores) -> float:
-        """Return how large the terms are that cancel in the value or in :meth:`dual_value`: both may be off
-        by rounding of that much, however small they are themselves."""
+        """Return the size of the terms that cancel in the value or in :meth:`dual_value`.
+
+        Both have rounding errors proportional to this size, however small they are themselves.
+        """
         return 0.0
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return ∂²L/∂z² of single scores at the rows whose residual is ``G``; with
-        ``Trait.DIAGONAL_HESSIAN``."""
+        """Return ∂²L/∂z² for the scores in ``rows``, whose residual is ``G``.
+
+        The loss must have ``Trait.DIAGONAL_HESSIAN``.
+        """
         raise TypeError(f"{type(self).__name__} does not define diagonal")
 
     def tail_diagonal(self, scores: Scores) -> np.ndarray:
-        """Return ∂²L/∂tail² of single entries of the tail; with ``Trait.DIAGONAL_HESSIAN``."""
+        """Return ∂²L/∂tail² for the entries of the tail.
+
+        The loss must have ``Trait.DIAGONAL_HESSIAN``.
+        """
         return np.zeros(0)
 
     def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
-        """Return ∂²L/∂z² of single scores and of single entries of the tail; with ``Trait.DIAGONAL_HESSIAN``
-        or ``Trait.HESSIAN``."""
+        """Return the diagonal of ∇²L: ∂²L/∂z² for scores and for entries of the tail.
+
+        The loss must have ``Trait.DIAGONAL_HESSIAN`` or ``Trait.HESSIAN``.
+        """
         rows = np.arange(len(residual.Z))
         return Scores(self.diagonal(residual.Z, rows), self.tail_diagonal(scores))
 
     def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
         """Return the function D -> ∇²L D at ``scores``: the change of the residual along a change D.
 
-        ``residual`` must be the residual at ``scores``. If ∇²L jumps there, the function has ∇²L of one side,
-        an element of the generalized Hessian. Losses with ``Trait.HESSIAN`` define this.
+        ``residual`` must be the residual at ``scores``. If ∇²L jumps there, an element of the generalized
+        Hessian is used. Losses with ``Trait.HESSIAN`` define this.
         """
         raise TypeError(f"{type(self).__name__} does not define hessian")
 
     def log_odds(self, scores: Scores, output: int) -> np.ndarray:
-        """Return log p/(1 - p) of each row, p the probability of the label with this number; with
-        ``Trait.LOG_LINEAR``."""
+        """Return log p/(1 - p) of each row, p the probability of the label with index ``output``.
+
+        The loss must have ``Trait.LOG_LINEAR``.
+        """
         raise TypeError(f"{type(self).__name__} does not define log_odds")
 
     def truths(self, output: int) -> np.ndarray:
-        """Return 1.0 for the rows that have the label with this number, 0.0 for the others; with
-        ``Trait.LOG_LINEAR``."""
+        """Return 1.0 for the rows that have the label with index ``output``, 0.0 for the others.
+
+        The loss must have ``Trait.LOG_LINEAR``.
+        """
         raise TypeError(f"{type(self).__name__} does not define truths")
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """Return upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row: as low as is known if
-        ``tight``, else the paper's; with ``Trait.LIPSCHITZ``."""
+        """Return an upper bound on the largest eigenvalue of ∂²L/∂z∂z for each row.
+
+        It is the lowest known bound if ``tight``, else the paper's. The loss must have ``Trait.LIPSCHITZ``.
+        """
         raise TypeError(f"{type(self).__name__} does not define curvature")
 
     def bends(self) -> Scores:
         """Return a curvature κ_t of each row, (n_rows, 1), and its sums for the tail.
 
-        ‹D, ∇²L D› <= Σ_t κ_t‖D_t‖² holds for any change D of the scores. The sums Σ κ_t are over the places
-        where each entry of the tail is added. Losses with ``Trait.LIPSCHITZ`` or ``Trait.CHAINS`` define
-        this.
+        ‹D, ∇²L D› <= Σ_t κ_t‖D_t‖² holds for any change D of the scores. For each entry of the tail κ_t is
+        summed over the positions at which the entry is added. Losses with ``Trait.LIPSCHITZ`` or
+        ``Trait.CHAINS`` define this.
         """
         return Scores(self.curvature(True)[:, None], np.zeros(0))
 
     def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
-        """Return upper bounds of the largest eigenvalue of the Hessian by the weights of each feature j;
-        ``sums(C)`` gives Σ_i x_ij² C_ik for any C (rows, k)."""
+        """Return upper bounds on the largest eigenvalue of the Hessian in the weights of each feature j.
+
+        ``sums(C)`` returns Σ_i x_ij² C_ik for any C (rows, k).
+        """
         return sums(self.curvature(tight)[:, None])[:, 0]

@@ -1,4 +1,4 @@
-"""Binary losses ℓ(y z) of a margin: the base of one that is given by its scalar functions."""
+"""Binary losses ℓ(y z) of a margin: the base of losses that are defined by scalar functions."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from .loss import Loss
 from .row_loss import RowLoss
 from .score_rows import margin_derivatives
 
-#: Names of the measures of predictions, by their ids.
+#: Names of metrics by id.
 MEASURES = {"accuracy": "accuracy", "f1": "F1"}
 
 
 class MarginLoss(Loss):
-    """Base of binary losses L(z) = Σ_i ℓ(y_i z_i), y_i in {-1, +1}, given by their scalar functions.
+    """Base of binary losses L(z) = Σ_i ℓ(y_i z_i), y_i in {-1, +1}, defined by scalar functions.
 
-    A subclass defines ``derivatives``, which every solver for smooth losses runs on, those with the loss
-    inside a compiled kernel too (``sgd-l1``, ``fobos``, ``bcd-ls``). It may promise more:
+    A subclass defines ``derivatives``, which is all that solvers for smooth losses need. This includes
+    solvers that evaluate the loss in compiled kernels (``sgd-l1``, ``fobos``, ``bcd-ls``). It may offer more:
 
     * ``Trait.LIPSCHITZ``, with ``smoothness``, for steps of constant length (``bcd-cst``, ``fista-cst``);
     * ``Trait.CONJUGATE`` and ``Trait.DUAL_COORDINATES``, with ``dual`` and ``dual_bound``, for proved gaps
       and ``dual-cd``.
 
-    Numba compiles ``derivatives`` and ``dual``: they are plain functions of numbers, which read
-    hyper-parameters that are numbers from ``self``, and nothing else of it.
+    Numba compiles ``derivatives`` and ``dual``: they must be plain functions of numbers. From ``self`` they
+    can only read numeric hyper-parameters.
 
     Examples
     --------
-    To be chosen by its id the class also needs ``@solvers.register`` above it.
+    To be selected by its id, the class also needs ``@solvers.register`` above it.
 
     >>> from dataclasses import dataclass
     >>> from solverscope import solvers
@@ -66,7 +66,7 @@ class MarginLoss(Loss):
     average = True
     #: the largest -ℓ', the upper end of the dual variables
     dual_bound: ClassVar[float] = math.inf
-    #: an upper bound of ℓ''
+    #: an upper bound on ℓ''
     smoothness: ClassVar[float]
 
     def derivatives(self, margin: float) -> tuple[float, float, float]:
@@ -80,8 +80,8 @@ class MarginLoss(Loss):
         Returns
         -------
         tuple of three floats
-            ℓ, ℓ' (one subgradient at a kink), and ℓ'', by which ``bcd-ls`` measures its first step: where ℓ
-            is linear, and ℓ'' = 0 would make it infinitely long, an upper bound of ℓ'' nearby.
+            ℓ, ℓ' (one subgradient at a kink), and ℓ'', the inverse of which sets the first step of
+            ``bcd-ls``. If ℓ is linear at the margin, return an upper bound on ℓ'' nearby instead of 0.
         """
         raise TypeError(f"{type(self).__name__} does not define derivatives")
 
@@ -91,18 +91,18 @@ class MarginLoss(Loss):
         Parameters
         ----------
         beta : float
-            The dual variable, -ℓ' at the margin that it belongs to, from 0 to ``dual_bound``.
+            The dual variable, from 0 to ``dual_bound``; at the optimum it is -ℓ' at the margin.
 
         Returns
         -------
         tuple of three floats
-            h, h' and -h''. For ``dual-cd`` h has to be quadratic: its Newton steps are exact then.
+            h, h' and -h''. For ``dual-cd`` h must be quadratic, so that Newton steps are exact.
         """
         raise TypeError(f"{type(self).__name__} does not define dual")
 
     @classmethod
     def register_formulas(cls, term: type) -> None:
-        """Register the formulas for kernels, by the class of their term."""
+        """Register the scalar functions of the loss for kernels, under the class of its term."""
         margin_derivatives.register(term, cls.derivatives)
         dual.register(term, cls.dual)
 
@@ -112,8 +112,10 @@ class MarginLoss(Loss):
 
 @dataclass(frozen=True, eq=False)
 class BoundMargin(RowLoss):
-    """A loss of margins for labels ``y`` of -1 and +1, the sign of the score; the ``measure`` of predictions
-    is a choice."""
+    """A loss of margins for labels ``y`` of -1 and +1; the prediction is the sign of the score.
+
+    ``measure`` is the id of the metric: accuracy or F1.
+    """
 
     declared: MarginLoss
     measure: str = field(default="accuracy", kw_only=True)
@@ -157,9 +159,9 @@ class BoundMargin(RowLoss):
 
 
 def f1(true: np.ndarray, found: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the harmonic mean of precision and recall, 2 TP/(2 TP + FP + FN), of rows with ``weights``.
+    """Return the F1 score, 2 TP/(2 TP + FP + FN), of rows with ``weights``.
 
-    Return 0 if there is nothing to find and nothing was found.
+    Return 0 if neither ``true`` nor ``found`` has a positive.
     """
     w = np.ones(true.size) if weights is None else weights
     among = float(w[true].sum() + w[found].sum())
@@ -167,16 +169,19 @@ def f1(true: np.ndarray, found: np.ndarray, weights: np.ndarray | None = None) -
 
 
 def term_of(loss: Loss) -> Any:
-    """Return the term of a loss: its hyper-parameters that are numbers, in a class of its own."""
+    """Return the term of a loss: a NamedTuple with its numeric hyper-parameters."""
     cls = term_class(type(loss))
     return cls(*(getattr(loss, name) for name in cls._fields))
 
 
 @functools.cache
 def term_class(loss: Any) -> type:
-    """Make the class of a loss's terms, with its hyper-parameters that are numbers, and register its formulas
-    for it. Compiled kernels are cached under its name, which therefore holds a digest of the loss's source;
-    without a source they are compiled anew in every process."""
+    """Create the class of a loss's terms, with its numeric hyper-parameters as fields, and register its
+    formulas.
+
+    The name of the class contains a digest of the loss's source, since compiled kernels are cached under it.
+    Without a source, kernels are compiled again in every process.
+    """
     inside = loss.__module__.startswith(f"{__name__.partition('.')[0]}.")
     digest = "" if inside else (source_digest(loss) or uuid.uuid4().hex)[:16]
     numbers = [p.name for p in parameters(loss) if isinstance(p.default, int | float)]
@@ -200,7 +205,7 @@ def margin_values(term, z, y, out):
 
 @kernel
 def margin_residuals(term, z, y, g):
-    """Write the derivative of each row's loss by its score to g."""
+    """Write the derivative of each row's loss with respect to its score to g."""
     for i in range(z.size):
         g[i] = y[i] * margin_derivatives(term, y[i] * z[i])[1]
 

@@ -13,22 +13,23 @@ from ...search.outcome import Breakpoints
 from .chunks import CACHED_SCORES, scratch
 from .row_loss import RowLoss
 
-#: Weights of the rows of a slice that has none.
+#: Weights of the rows of a slice if all are 1.
 ONES = np.ones(CACHED_SCORES)
 
 
 class MaximumKernels(NamedTuple):
-    """Kernels over chunks of rows with scores Z, directions D and labels y; the first argument is the term of
-    the loss.
+    """Kernels over chunks of rows with scores Z, directions D and labels y.
+
+    The first argument is the term of the loss.
 
     * ``sup(term, Z, D, y, G)`` writes the subgradient of each row with the largest slope along D;
-    * ``random(term, Z, u, y, G)`` that of one of the functions that attain the maximum, chosen by u in
-      [0, 1);
-    * ``breakpoints(term, Z, D, y, s, t, jump)`` writes the breakpoints t > 0 of all rows along D, and by how
-      much the slope jumps there, row i being s_i times its loss; it returns the slope at 0 from the right,
-      and their number;
-    * ``settle(term, Z, y)`` sets scores of functions that tie with the maximum so that they are equal to it,
-      and returns the most by which one moves.
+    * ``random(term, Z, u, y, G)`` writes the gradient of one of the functions that attain the maximum,
+      selected by u in [0, 1);
+    * ``breakpoints(term, Z, D, y, s, t, jump)`` writes the breakpoints t > 0 of all rows along D, and the
+      jumps of the slope there, the loss of row i times s_i; it returns the slope at 0 from the right, and the
+      number of breakpoints;
+    * ``settle(term, Z, y)`` changes scores so that functions that tie with the maximum are equal to it, and
+      returns the largest change of a score.
     """
 
     sup: Callable[..., None]
@@ -39,10 +40,10 @@ class MaximumKernels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MaximumLoss(RowLoss):
-    """Base of bound losses whose rows each have a maximum of linear functions of their scores as loss.
+    """Base of bound losses that are a maximum of linear functions of the scores in each row.
 
-    A subclass gives its ``term``, ``kernels``, ``most_breakpoints``, and ``chunk_values`` and
-    ``chunk_residual`` as :class:`RowLoss` has them. Functions that tie with the maximum of their row count as
+    A subclass defines ``term``, ``kernels``, ``most_breakpoints``, and ``chunk_values`` and
+    ``chunk_residual`` as for :class:`RowLoss`. Functions that tie with the maximum of their row count as
     equal to it.
     """
 

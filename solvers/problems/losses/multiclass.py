@@ -1,4 +1,4 @@
-"""Multiclass losses: one score a class, labels 0 to m - 1."""
+"""Multiclass losses: one score per class, labels 0 to m - 1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .score_rows import SoftmaxTerm
 
 @dataclass(frozen=True)
 class MulticlassLogistic(Loss):
-    """Σ_i log Σ_c exp(z_ic - z_i,y_i) (softmax)."""
+    """The multiclass logistic (softmax) loss Σ_i log Σ_c exp(z_ic - z_i,y_i)."""
 
     id = "multiclass-logistic"
     name = "Multiclass logistic"
@@ -38,8 +38,8 @@ class MulticlassLogistic(Loss):
 class BoundSoftmax(RowLoss):
     """The softmax loss for labels ``y`` from 0 to m - 1.
 
-    Values and residual are written out for whole chunks, in addition to :func:`.score_rows.softmax_row`:
-    exponentials are faster for a chunk than for one row.
+    Values and residual are also implemented for whole chunks, in addition to :func:`.score_rows.softmax_row`:
+    exponentials of a chunk are faster than those of single rows.
     """
 
     least = 0.0
@@ -91,7 +91,7 @@ class BoundSoftmax(RowLoss):
 
 
 def with_truth(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the probabilities P of a residual G = P - truth; the truth has one place per row."""
+    """Return the probabilities P of a residual G = P - truth; row i of the truth is 1 at ``places[i]``."""
     μ = G.copy()
     μ[np.arange(places.size), places] += 1.0
     return μ
@@ -112,7 +112,7 @@ def covariances(μ: np.ndarray, D: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def write_variances(G, places, out):
-    """Write μ(1 - μ) to ``out``, μ = G plus the truth, without an array of μ."""
+    """Write μ(1 - μ) to ``out``, where μ = G plus the truth, without storing μ."""
     for i in range(G.shape[0]):
         for c in range(G.shape[1]):
             out[i, c] = G[i, c] * (1.0 - G[i, c])
@@ -134,7 +134,7 @@ def shift_rows(Z, y, out):
 
 @kernel
 def odds_rows(Z, c, odds):
-    """Write z_c - log Σ_{k≠c} exp z_k of each row."""
+    """Write z_c - log Σ_{k≠c} exp z_k of each row to ``odds``."""
     for i in range(Z.shape[0]):
         most = -np.inf
         for k in range(Z.shape[1]):

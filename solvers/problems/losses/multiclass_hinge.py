@@ -18,15 +18,17 @@ from .score_rows import row_derivatives
 
 
 class MulticlassMaxTerm(NamedTuple):
-    """The multiclass hinge loss, with Δ and ρ of its lines."""
+    """The term of the multiclass hinge loss, with Δ and ρ of its lines."""
 
     margins: np.ndarray
 
 
 @dataclass(frozen=True)
 class MulticlassHinge(Loss):
-    """Σ_i max_z [Δ(z, y_i) + z_iz - z_i,y_i], the constant 0 of z = y_i among them; with
-    ``rescale="slack"`` Δ(z, y_i)(1 + z_iz - z_i,y_i) (Tsochantaridis et al. 2005)."""
+    """The multiclass hinge loss Σ_i max_z [Δ(z, y_i) + z_iz - z_i,y_i], where the entry of z = y_i is 0.
+
+    With ``rescale="slack"`` entries are Δ(z, y_i)(1 + z_iz - z_i,y_i) (Tsochantaridis et al. 2005).
+    """
 
     id = "multiclass-hinge"
     name = "Multiclass hinge"
@@ -50,7 +52,7 @@ class BoundMulticlassMax(LabelMaximum):
 
     @property
     def label_costs(self) -> np.ndarray:
-        """Return Δ by true label, then the other one, (m, m)."""
+        """Return Δ, (m, m): rows are true labels, columns the other labels."""
         m = self.n_outputs
         return np.ascontiguousarray(np.broadcast_to(self.margins[0], (m, m)).T * (1.0 - np.eye(m)))
 
@@ -78,7 +80,7 @@ class BoundMulticlassMax(LabelMaximum):
 
 @kernel
 def line_at(z, y, c, margins):
-    """Return the height of the line of label c, and its ρ."""
+    """Return the value of the line of label c, and its ρ."""
     if c == y:
         return 0.0, 0.0
     delta, rho = margin(margins, c, y)
@@ -98,7 +100,7 @@ def worst(z, y, margins):
 
 @kernel
 def write(g, y, c, margins):
-    """Write the gradient of the line of label c."""
+    """Write the gradient of the line of label c to g."""
     g[:] = 0.0
     if c != y:
         _, rho = margin(margins, c, y)
@@ -115,22 +117,24 @@ def row_subgradient(term, z, y, g, h):
 
 @kernel
 def losses(Z, y, margins, out):
-    """Write the loss of each row."""
+    """Write the loss of each row to ``out``."""
     for i in range(y.size):
         out[i] = worst(Z[i], y[i], margins)[0]
 
 
 @kernel
 def gradients(Z, y, margins, G):
-    """Write one subgradient of each row."""
+    """Write one subgradient of each row to G."""
     for i in range(y.size):
         write(G[i], y[i], worst(Z[i], y[i], margins)[1], margins)
 
 
 @kernel
 def steepest(term, Z, D, y, G):
-    """Write the oracle of section 6.2: of the labels that attain the maximum, the one that rises fastest
-    along D."""
+    """Write the subgradient with the largest slope along D: the oracle of section 6.2.
+
+    It is the gradient of the label that rises fastest along D among those that attain the maximum.
+    """
     margins = term.margins
     for i in range(y.size):
         z, d, label = Z[i], D[i], y[i]
@@ -146,7 +150,7 @@ def steepest(term, Z, D, y, G):
 
 @kernel
 def drawn(term, Z, u, y, G):
-    """Write the gradient of one of the lines that attain the maximum, chosen by u in [0, 1)."""
+    """Write the gradient of one of the lines that attain the maximum, selected by u in [0, 1)."""
     margins = term.margins
     for i in range(y.size):
         z, label = Z[i], y[i]
@@ -173,9 +177,9 @@ def lines_of_labels(term, z, d, y, a, b):
 
 @kernel
 def settle(term, Z, y):
-    """Set the scores of labels that tie with the maximum so that their lines are equal to it, or to 0.
+    """Change the scores of labels that tie with the maximum so that their lines are equal to it.
 
-    They are set to 0 if the true label ties as well. Return the largest change of a score.
+    The lines are set to 0 if the true label ties as well. Return the largest change of a score.
     """
     margins, most = term.margins, 0.0
     for i in range(y.size):

@@ -19,15 +19,18 @@ from .squared_hinge import indicators
 
 
 class MultilabelMaxTerm(NamedTuple):
-    """The multilabel hinge loss, with Δ and ρ of its lines."""
+    """The term of the multilabel hinge loss, with Δ and ρ of its lines."""
 
     margins: np.ndarray
 
 
 @dataclass(frozen=True)
 class MultilabelHinge(Loss):
-    """Σ_i max(0, max [Δ(z', z) + z_iz' - z_iz] over labels z in Y_i and z' not in Y_i); with
-    ``rescale="slack"`` Δ(z', z)(1 + z_iz' - z_iz) (Tsochantaridis et al. 2005)."""
+    """The multilabel hinge loss Σ_i max(0, max [Δ(z', z) + z_iz' - z_iz]), over labels z in Y_i and z' not in
+    Y_i.
+
+    With ``rescale="slack"`` entries are Δ(z', z)(1 + z_iz' - z_iz) (Tsochantaridis et al. 2005).
+    """
 
     id = "multilabel-hinge"
     name = "Multilabel hinge"
@@ -50,8 +53,9 @@ class MultilabelHinge(Loss):
 class BoundMultilabelMax(Ranking, LabelMaximum):
     """The multilabel hinge loss for labels ``y`` of 0 and 1, (n, m), with Δ and ρ of their pairs.
 
-    A uniform Δ takes the labels of a sample and the others apart: the worst of each is half of the worst
-    pair. Any other Δ takes all pairs. Ties of pairs are not settled then: no scores make all of them equal.
+    With a uniform Δ the worst pair consists of the lowest label of the sample and the highest other label,
+    which are found separately. Any other Δ requires all pairs. Then ties of pairs are not settled, as no
+    scores may make all of them equal.
     """
 
     @property
@@ -76,7 +80,8 @@ class BoundMultilabelMax(Ranking, LabelMaximum):
 
 @kernel
 def ends(z, y):
-    """Return the other label with the highest score, and the label with the lowest; -1 stands for none."""
+    """Return the other label with the highest score, and the sample's label with the lowest; -1 if there is
+    none."""
     high, low = -1, -1
     for c in range(z.size):
         if y[c]:
@@ -89,14 +94,15 @@ def ends(z, y):
 
 @kernel
 def line_of(v, q, r, margins):
-    """Return Δ + ρ(v_q - v_r) of the pair of the other label q and the label r, and ρ."""
+    """Return Δ + ρ(v_q - v_r) of the pair of another label q and a label r of the sample, and ρ."""
     delta, rho = margin(margins, q, r)
     return delta + rho * (v[q] - v[r]), rho
 
 
 @kernel
 def worst(z, y, margins):
-    """Return the loss of a row and the pair (other label, label) that attains it, -1 if the loss is 0."""
+    """Return the loss of a row and the pair (other label, label) that attains it; both are -1 if the loss is
+    0."""
     top, other, label = 0.0, -1, -1
     if margins.shape[1] == 1:
         high, low = ends(z, y)
@@ -117,7 +123,7 @@ def worst(z, y, margins):
 
 @kernel
 def write(g, other, label, margins):
-    """Write the gradient of the line of a pair, zero if there is no pair."""
+    """Write the gradient of the line of a pair to g; it is zero if ``other`` is -1."""
     g[:] = 0.0
     if other >= 0:
         _, rho = margin(margins, other, label)
@@ -134,14 +140,14 @@ def row_subgradient(term, z, y, g, h):
 
 @kernel
 def losses(Z, Y, margins, out):
-    """Write the loss of each row."""
+    """Write the loss of each row to ``out``."""
     for i in range(out.size):
         out[i] = worst(Z[i], Y[i], margins)[0]
 
 
 @kernel
 def gradients(Z, Y, margins, G):
-    """Write one subgradient of each row."""
+    """Write one subgradient of each row to G."""
     for i in range(Z.shape[0]):
         _, other, label = worst(Z[i], Y[i], margins)
         write(G[i], other, label, margins)
@@ -149,10 +155,10 @@ def gradients(Z, Y, margins, G):
 
 @lines.register(MultilabelMaxTerm)
 def lines_of_pairs(term, z, d, y, a, b):
-    """Write the constant 0 of no pair, then the lines of all pairs; return their number.
+    """Write the constant line 0, then the lines of all pairs; return their number.
 
-    With a uniform Δ only the pairs that are worst for some t >= 0 follow, and one or two more. They are found
-    by merging the envelopes of the labels and of the other labels.
+    With a uniform Δ only the pairs that are worst for some t >= 0 are written, and one or two more. They are
+    found by merging the envelopes of the sample's labels and of the other labels.
     """
     margins = term.margins
     a[0], b[0] = 0.0, 0.0
@@ -194,7 +200,10 @@ def lines_of_pairs(term, z, d, y, a, b):
 
 @kernel
 def steepest(term, Z, D, Y, G):
-    """Write, of the pairs that attain the maximum and the constant 0, the one that rises fastest along D."""
+    """Write the subgradient with the largest slope along D.
+
+    It belongs to a pair that attains the maximum, or to the constant 0.
+    """
     margins, m = term.margins, Z.shape[1]
     for i in range(Z.shape[0]):
         z, d, y = Z[i], D[i], Y[i]
@@ -218,7 +227,7 @@ def steepest(term, Z, D, Y, G):
 
 @kernel
 def drawn(term, Z, u, Y, G):
-    """Write the gradient of one of the lines that attain the maximum, chosen by u in [0, 1)."""
+    """Write the gradient of one of the lines that attain the maximum, selected by u in [0, 1)."""
     margins, m = term.margins, Z.shape[1]
     for i in range(Z.shape[0]):
         z, y = Z[i], Y[i]
@@ -244,9 +253,11 @@ def drawn(term, Z, u, Y, G):
 
 @kernel
 def settle(term, Z, Y):
-    """Set other labels that tie with the highest of them equal to it, and labels that tie with the lowest of
-    them; then, if the loss ties with 0, these so that it is 0; return the most by which one moves. Any Δ that
-    is not uniform is left alone."""
+    """Make tied scores equal, if Δ is uniform; return the largest change of a score.
+
+    Other labels that tie with their highest score are set to it, and labels of the sample that tie with their
+    lowest likewise. If the loss ties with 0, the latter are moved so that it is 0.
+    """
     margins, most = term.margins, 0.0
     if margins.shape[1] > 1:
         return most

@@ -20,9 +20,9 @@ from .score_rows import residuals_of, values_of
 class RowLoss(BoundLoss):
     """Base of bound losses that are sums over rows of scores, with labels ``y`` by row.
 
-    Rows are worked on in chunks that stay in the cache, shared out over the team. A subclass defines
-    ``predict`` and, unless it has a ``term`` of :mod:`.score_rows`, ``chunk_values`` and ``chunk_residual``;
-    with ``Trait.HESSIAN`` also ``chunk_curved``, if a score bends others.
+    Rows are processed in chunks that fit in the cache, on the threads of the team. A subclass defines
+    ``predict`` and, unless it has a ``term`` of :mod:`.score_rows`, ``chunk_values`` and ``chunk_residual``.
+    With ``Trait.HESSIAN`` it also defines ``chunk_curved``, unless the Hessian is diagonal.
     """
 
     y: np.ndarray
@@ -51,19 +51,24 @@ class RowLoss(BoundLoss):
         return replace(self, y=self.y[rows], metric_weights=weights)
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        """Write the loss of each row of Z to ``out``; Z is scratch memory and may be used up."""
+        """Write the loss of each row of Z to ``out``; Z is scratch memory and may be overwritten."""
         values_of(self.term, Z, y.reshape(len(y), -1), out)
 
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        """Write the derivatives of the loss by Z (or one subgradient) to ``G``; Z is scratch memory and may
-        be used up."""
+        """Write the derivatives of the loss with respect to Z (or one subgradient) to ``G``.
+
+        Z is scratch memory and may be overwritten.
+        """
         residuals_of(self.term, Z, y.reshape(len(y), -1), G)
 
     def chunk_curved(
         self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
     ) -> None:
-        """Write how the residual ``G`` of some ``rows`` changes along a change D of their scores Z to
-        ``out``; D is scratch memory and may be used up."""
+        """Write the change of the residual ``G`` of some ``rows`` along a change D of their scores Z to
+        ``out``.
+
+        D is scratch memory and may be overwritten.
+        """
         np.multiply(self.diagonal(G, rows), D, out=out)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
@@ -98,12 +103,12 @@ class RowLoss(BoundLoss):
         return np.flatnonzero((up != down).any(axis=1))
 
     def _each_chunk(self, task: Callable[[slice], object]) -> None:
-        """Call ``task`` for consecutive slices of rows that stay in the cache, by the team."""
+        """Call ``task`` with consecutive slices of rows that fit in the cache, on the threads of the team."""
         self.team.each(task, row_chunks(self.n_instances, self.n_outputs), self.pulse)
 
 
 class Ranking:
-    """Base of bound losses of labels ``y`` of 0 and 1, (n, m), that rank the labels of a sample above the
+    """Base of bound losses for labels ``y`` of 0 and 1, (n, m), that rank the labels of a sample above the
     others."""
 
     y: np.ndarray
@@ -115,6 +120,9 @@ class Ranking:
         return np.argsort(np.argsort(-scores.Z, axis=1, kind="stable"), axis=1)
 
     def metric(self, scores: Scores) -> float:
-        """Return the share of pairs (label of the sample, other label) in the right order, mean over the
-        samples that have such pairs: 1 minus the ranking loss."""
+        """Return 1 minus the ranking loss.
+
+        This is the mean fraction of pairs (label of the sample, other label) in the right order, over the
+        samples that have such pairs.
+        """
         return 1.0 - ranking_loss(scores.Z, self.y)

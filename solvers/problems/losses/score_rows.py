@@ -1,10 +1,10 @@
-"""Losses of single rows of scores: value, and first and second derivatives by score.
+"""Losses of single rows of scores: value, and first and second derivatives with respect to each score.
 
-Each formula stands here once; values, residuals, columns (:mod:`.feature_columns`) and single samples
-(:mod:`.instances`) call it. Kernels read a loss as its *term*, a NamedTuple: the class says which loss it is,
-the fields hold its hyper-parameters and arrays. :func:`row_derivatives` has a version for each class of
-terms, and one for all losses of a margin y z. ``g`` and ``h`` take the derivatives by single scores, None
-where they are not wanted: Numba compiles what is left of a version without them. Labels ``y`` are those of
+Every formula is defined here only once, and called for values, residuals, columns (:mod:`.feature_columns`)
+and single samples (:mod:`.instances`). A loss is passed to kernels as its *term*, a NamedTuple. The class of
+the term identifies the loss, and its fields are hyper-parameters and arrays. :func:`row_derivatives` has an
+implementation per class of terms, and one for all losses of a margin y z. Derivatives are written to ``g``
+and ``h``; pass None for those that are not needed, and Numba leaves out their code. ``y`` has the labels of
 one row: the class, the sign, or 0 and 1 for each label.
 """
 
@@ -17,19 +17,25 @@ from ...compute.jit import kernel
 
 
 class SoftmaxTerm(NamedTuple):
-    """log Σ exp(z) - z_label."""
+    """The softmax loss of a row, log Σ exp(z) - z_label."""
 
 
 class MulticlassHingeTerm(NamedTuple):
-    """Σ_{r ≠ label} max(1 - (z_label - z_r), 0)²."""
+    """The multiclass squared hinge of a row, Σ_{r ≠ label} max(1 - (z_label - z_r), 0)²."""
 
 
 class MultitaskHingeTerm(NamedTuple):
-    """Σ_r max(1 - y_r z_r, 0)², y_r = 1 for labels that the row has, else -1."""
+    """The multitask squared hinge of a row, Σ_r max(1 - y_r z_r, 0)².
+
+    y_r is 1 for labels that the row has, else -1.
+    """
 
 
 class MultilabelHingeTerm(NamedTuple):
-    """Σ max(1 - (z_r - z_q), 0)² over labels r that the row has, and q that it has not."""
+    """The multilabel squared hinge of a row, Σ max(1 - (z_r - z_q), 0)².
+
+    The sum is over labels r that the row has, and labels q that it does not have.
+    """
 
 
 @by_class
@@ -40,8 +46,10 @@ def margin_derivatives(term, margin):
 
 @by_class
 def row_derivatives(term, z, y, g, h):
-    """Return the loss of scores z (outputs,); write its first and (generalized) second derivatives by single
-    scores to g and h."""
+    """Return the loss of the scores z (outputs,) of one row.
+
+    Write its first and (generalized) second derivatives with respect to each score to g and h.
+    """
     loss, first, second = margin_derivatives(term, y[0] * z[0])
     if g is not None:
         g[0] = y[0] * first
@@ -137,20 +145,20 @@ def multilabel_hinge_row(term, z, y, g, h):
 
 @kernel
 def values_of(term, Z, y, out):
-    """Write the loss of each row of Z to ``out``; y (rows, labels a row)."""
+    """Write the loss of each row of Z to ``out``; y is (rows, labels per row)."""
     for i in range(Z.shape[0]):
         out[i] = row_derivatives(term, Z[i], y[i], None, None)
 
 
 @kernel
 def residuals_of(term, Z, y, G):
-    """Write the derivatives of the loss by Z, summed over rows, to G."""
+    """Write the derivatives of the loss of each row with respect to its scores to G."""
     for i in range(Z.shape[0]):
         row_derivatives(term, Z[i], y[i], G[i], None)
 
 
 @kernel
 def seconds_of(term, Z, y, H):
-    """Write the second derivatives of the loss by single scores to H."""
+    """Write the second derivatives of the loss with respect to each score to H."""
     for i in range(Z.shape[0]):
         row_derivatives(term, Z[i], y[i], None, H[i])

@@ -23,14 +23,14 @@ from .score_rows import (
     squared_hinge,
 )
 
-#: What all squared hinges offer.
+#: Traits of all squared hinges.
 TRAITS = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.ROW_KERNELS | Trait.LIPSCHITZ
 TRAITS |= Trait.CONJUGATE | Trait.HESSIAN
 
 
 @dataclass(frozen=True, eq=False)
 class BoundSquaredHinge(RowLoss):
-    """Base: a sum of max(a, 0)² over margins a, each a difference of two scores or a single one."""
+    """Base of squared hinges: sums of max(a, 0)², each a being 1 minus a score or a difference of two."""
 
     least = 0.0
 
@@ -40,14 +40,16 @@ class BoundSquaredHinge(RowLoss):
         return alpha * twice - alpha**2 * self.values(scores)
 
     def _twice_active(self, G: np.ndarray) -> np.ndarray:
-        """Return Σ 2a over the active terms of each row, from its residual: each adds 2a to the score that
-        should be lower."""
+        """Return Σ 2a over the active terms of each row, computed from its residual.
+
+        Each term adds 2a to the residual of the score that should be lower.
+        """
         return np.maximum(G, 0.0).sum(axis=1)
 
 
 @dataclass(frozen=True)
 class MulticlassSquaredHinge(Loss):
-    """Σ_i Σ_{r ≠ y_i} max(1 - (z_i,y_i - z_ir), 0)²."""
+    """The multiclass squared hinge loss Σ_i Σ_{r ≠ y_i} max(1 - (z_i,y_i - z_ir), 0)²."""
 
     id = "multiclass-squared-hinge"
     name = "Multiclass squared hinge"
@@ -68,7 +70,7 @@ class BoundMulticlassHinge(BoundSquaredHinge):
     term: ClassVar[MulticlassHingeTerm] = MulticlassHingeTerm()
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return 2 for each active other class, and their sum for the true one (eq. (6))."""
+        """Return 2 for each active other class, and the sum of these for the true class (eq. (6))."""
         h = 2.0 * (G > 0.0)
         h[np.arange(rows.size), self.y[rows]] = h.sum(axis=1)
         return h
@@ -76,20 +78,26 @@ class BoundMulticlassHinge(BoundSquaredHinge):
     def chunk_curved(
         self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
     ) -> None:
-        """Write 2(d_r - d_y) for each active other class r, and minus their sum for the true one y."""
+        """Write 2(d_r - d_y) for each active other class r, and minus the sum of these for the true class
+        y."""
         own = np.arange(rows.size), self.y[rows]
         np.multiply(2.0 * (G > 0.0), D - D[own][:, None], out=out)
         out[own] = -out.sum(axis=1)
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """Return 2m, as a star of m nodes has m as largest eigenvalue of its Laplacian, or 4(m - 1), as in
-        appendix A."""
+        """Return 2m if ``tight``, else the Lipschitz constant 4(m - 1) of appendix A.
+
+        2m follows from the largest eigenvalue m of the Laplacian of a star with m nodes.
+        """
         m = self.n_outputs
         return np.full(self.n_instances, 2.0 * m if tight else 4.0 * (m - 1))
 
     def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
-        """Return min(2m s_j, 2(m max_c s_jc + s_j)) if tight, s_jc = Σ x_ij² over samples of class c: sums
-        over classes are far below the bound for samples that are all of one class."""
+        """Return min(2m s_j, 2(m max_c s_jc + s_j)) if tight, where s_jc = Σ x_ij² over the samples of class
+        c.
+
+        The second term is far below the first if a feature occurs in samples of many classes.
+        """
         if not tight:
             return super().block_curvature(sums, tight)
         by_class = sums(np.eye(self.n_outputs)[self.y])
@@ -102,7 +110,10 @@ class BoundMulticlassHinge(BoundSquaredHinge):
 
 @dataclass(frozen=True)
 class MultitaskSquaredHinge(Loss):
-    """Σ_i Σ_r max(1 - y_ir z_ir, 0)², y_ir = 1 for labels that i has, else -1: one against the rest."""
+    """The multitask squared hinge loss Σ_i Σ_r max(1 - y_ir z_ir, 0)²: one against the rest.
+
+    y_ir is 1 for labels that sample i has, else -1.
+    """
 
     id = "multitask-squared-hinge"
     name = "Multitask squared hinge"
@@ -142,14 +153,19 @@ class BoundMultitaskHinge(BoundSquaredHinge):
         return np.where(self.y.any(axis=1), self.y.argmax(axis=1), -1)
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """Return the class with the highest score; if samples have several labels, return 1 for scores above
-        0."""
+        """Return the class with the highest score.
+
+        If samples may have several labels, return 1 for scores above 0, else 0.
+        """
         return scores.Z.argmax(axis=1) if self.single else (scores.Z > 0.0).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class MultilabelSquaredHinge(Loss):
-    """Σ_i Σ_{r in Y_i, q not in Y_i} max(1 - (z_ir - z_iq), 0)²: labels of i should rank above the others."""
+    """The multilabel squared hinge loss Σ_i Σ_{r in Y_i, q not in Y_i} max(1 - (z_ir - z_iq), 0)².
+
+    It ranks the labels Y_i of sample i above the others.
+    """
 
     id = "multilabel-squared-hinge"
     name = "Multilabel squared hinge"
@@ -183,7 +199,7 @@ class BoundMultilabelHinge(Ranking, BoundSquaredHinge):
     def curvature(self, tight: bool) -> np.ndarray:
         """Return the curvature of each row: 4|Y_i|(m - |Y_i|), as in appendix A.
 
-        If ``tight``, return 2m for rows with labels of both sorts (a complete bipartite graph), and 0 for all
+        If ``tight``, return 2m for rows with labels of both kinds (a complete bipartite graph), and 0 for all
         others.
         """
         labels, m = self.y.sum(axis=1), self.n_outputs
@@ -200,7 +216,8 @@ def indicators(y: Any, m: int) -> np.ndarray:
 
 @kernel
 def curved_pairs(Z, Y, D, out):
-    """Write, for each active pair of a label r and another one q, 2(d_q - d_r) to q and minus that to r."""
+    """Write ∇²L D: each active pair of a label r and another q adds 2(d_q - d_r) at q, and minus that at
+    r."""
     for i in range(Z.shape[0]):
         z, y, d, v = Z[i], Y[i], D[i], out[i]
         v[:] = 0.0

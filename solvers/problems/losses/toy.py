@@ -15,15 +15,15 @@ from ...search.outcome import Breakpoints
 from .envelope import TIE_TOL, envelope
 from .loss import BoundLoss, Loss
 
-#: Rounding of variables of the order of 1, which a step to a kink near 0 comes from.
+#: Rounding of variables of order 1, from which a step to a kink near 0 starts.
 ROUNDED = 1e-15
-#: Share of 1 + the largest slope of a piece by which the slope has to jump at a breakpoint.
+#: Smallest jump of the slope at a breakpoint, relative to 1 + the largest slope of a piece.
 STEP = 1e-9
 
 
 @dataclass(frozen=True)
 class Toy(Loss):
-    """f(x, y), a maximum of pieces: the scores are the two variables themselves."""
+    """A function f(x, y) of two variables, a maximum of pieces; the scores are x and y themselves."""
 
     id = "toy"
     name = "Toy function"
@@ -48,7 +48,7 @@ class BoundToy(BoundLoss):
 
     labelled: ClassVar[bool] = False
     n_instances: ClassVar[int] = 1
-    #: a function has none
+    #: there are no labels
     labels: ClassVar[np.ndarray] = np.zeros(0, dtype=np.int64)
 
     pieces: np.ndarray
@@ -71,7 +71,8 @@ class BoundToy(BoundLoss):
         return self.pieces[:, 0] == 1.0
 
     def _each(self, column: slice | int, w: np.ndarray) -> np.ndarray:
-        """Return columns of ``pieces``, a row a piece, as they combine with the entries of w."""
+        """Return columns of ``pieces``, one row per piece, in a shape that broadcasts against the entries of
+        w."""
         return self.pieces[:, column].T.reshape(*self.pieces[0, column].shape, -1, *(w.ndim - 1) * (1,))
 
     def _forms(self, v: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -91,7 +92,10 @@ class BoundToy(BoundLoss):
 
     def active(self, w: np.ndarray, d: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the pieces that attain the maximum at w and have a gradient there, and the gradients of all,
-        (r, 2). At the apex of a cone a root has that of the points ahead along ``d``, if d is in the cone."""
+        (r, 2).
+
+        At the apex of a cone, a root has the gradient of points w + t ``d``, if d is in the cone.
+        """
         heights, place = self.heights(w), d if d is not None and not w.any() else w
         within = place.any() and place[0] >= abs(place[1])
         tied = self._tied(heights, w) & (within | ~self._cone)
@@ -102,16 +106,16 @@ class BoundToy(BoundLoss):
         return np.flatnonzero(tied), np.where(self._cone[:, None], sloped, self.pieces[:, 2:4] + Hw)
 
     def _sizes(self, v: np.ndarray) -> np.ndarray:
-        """Return a bound of the contribution of variables with absolute values ``v`` to each piece."""
+        """Return a bound on the contribution of variables with absolute values ``v`` to each piece."""
         xx, xy, yy = abs(self.pieces[:, 4:]).T
         bends = xx * v[0] ** 2 + 2.0 * xy * v[0] * v[1] + yy * v[1] ** 2
         return np.where(self._cone, np.sqrt(bends), abs(self.pieces[:, 2:4]) @ v + 0.5 * bends)
 
     def _tied(self, heights: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Return which pieces count as equal to the maximum.
+        """Return the mask of the pieces that count as equal to the maximum.
 
-        Rounding of the terms of a piece must not make pieces differ. The tolerance shrinks with these terms
-        as w goes to 0.
+        The tolerance covers the rounding of the terms of a piece, and shrinks with these terms as w goes to
+        0.
         """
         terms = abs(self.pieces[:, 1]) + self._sizes(abs(w))
         allowed, top = TIE_TOL * terms + ROUNDED * self._sizes(np.ones(2)), heights.argmax()
@@ -142,8 +146,8 @@ class BoundToy(BoundLoss):
     def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
         """Return the steps at which two pieces that attain the maximum meet.
 
-        If all pieces are linear, Algorithm 4 walks along the maximum. Else the steps are the crossings of any
-        two pieces at which the slope jumps.
+        If all pieces are linear, they follow from Algorithm 4. Otherwise they are the crossings of any two
+        pieces at which the slope jumps.
         """
         if self.piecewise_linear:
             return self._segments(scores.Z[:, 0], delta.Z[:, 0])
@@ -166,9 +170,9 @@ class BoundToy(BoundLoss):
         return Breakpoints(float(a[line[0]]), unit * t[1:n], np.diff(a[line[:n]]))
 
     def _crossings(self, w: np.ndarray, d: np.ndarray) -> list[float]:
-        """Return the steps t > 0, ascending, at which two pieces that are no roots cross.
+        """Return the steps t > 0, ascending, at which two pieces that are not roots cross.
 
-        If two pieces tie at w, the step 0 counts as their crossing.
+        A crossing at the step 0, of two pieces that tie at w, is treated as exact.
         """
         b, a, c = self.heights(w), self.pieces[:, 2:4] @ d + self._forms(w, d), 0.5 * self._forms(d, d)
         smooth, tied = np.flatnonzero(~self._cone), set(self.active(w)[0])
@@ -180,7 +184,7 @@ class BoundToy(BoundLoss):
         return sorted(found)
 
     def _limit(self, d: np.ndarray) -> float:
-        """Return the limit of the slope along d."""
+        """Return the limit of the slope along d for t to infinity."""
         curved = self._forms(d, d)
         limits = np.where(curved > 0.0, np.inf, self.pieces[:, 2:4] @ d)
         ends = math.inf if d[0] >= abs(d[1]) else -math.inf
@@ -190,7 +194,7 @@ class BoundToy(BoundLoss):
         return np.zeros(0)
 
     def metric(self, scores: Scores) -> float:
-        """Return nan: there is nothing to predict."""
+        """Return nan: there are no predictions."""
         return math.nan
 
 
@@ -199,7 +203,7 @@ def _residual(gradient: np.ndarray) -> Scores:
 
 
 def _roots(c: float, b: float, a: float) -> list[float]:
-    """Return the real roots of c t² + b t + a, none of a constant."""
+    """Return the real roots of c t² + b t + a; a constant has none."""
     if c == 0.0:
         return [-a / b] if b != 0.0 else []
     square = b * b - 4.0 * a * c

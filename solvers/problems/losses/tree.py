@@ -1,6 +1,6 @@
-"""Softmax over the leaves of a tree of classes: one score a node, summed along the path from the root.
+"""Softmax over the leaves of a tree of classes: one score per node, summed along the path from the root.
 
-Zhong et al. 2014, section 6.2 and appendix D.2. The messages up and down the tree are passed here only.
+Zhong et al. 2014, section 6.2 and appendix D.2. All messages up and down the tree are passed in this module.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from .score_rows import SoftmaxTerm, row_derivatives
 
 
 class TreeTerm(NamedTuple):
-    """The softmax over the leaves of a tree: the parent of each node, and the nodes that are leaves."""
+    """The term of the softmax over the leaves of a tree: the parent of each node, and which nodes are
+    leaves."""
 
     parents: np.ndarray
     leaves: np.ndarray
@@ -32,7 +33,9 @@ class TreeTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSoftmax(Loss):
-    """Σ_i log Σ_leaves exp(α_i(leaf)) - α_i(y_i), α(k) the sum of z over the path from the root to k.
+    """The softmax loss over the leaves of a tree, Σ_i log Σ_leaves exp(α_i(leaf)) - α_i(y_i).
+
+    α(k) is the sum of z over the path from the root to k.
 
     Labels are leaves, given as nodes; ``parents[k] < k`` is the parent of node k, -1 for the root.
     """
@@ -60,7 +63,7 @@ class TreeSoftmax(Loss):
 
 @dataclass(frozen=True, eq=False)
 class BoundTree(RowLoss):
-    """The softmax over the ``leaves`` of a tree, for labels ``y`` among them."""
+    """The softmax over the ``leaves`` of a tree; each label ``y`` is a leaf."""
 
     least = 0.0
 
@@ -89,8 +92,8 @@ class BoundTree(RowLoss):
         return cancelled_by_logs(scores, math.sqrt(self.n_outputs))  # the scores of a path add up
 
     def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
-        """Return the entropies over the leaves of (1 - α) times the truth + α times the model's
-        probabilities."""
+        """Return the entropies of (1 - α) times the truth + α times the model's probabilities of the
+        leaves."""
         places = np.searchsorted(self.leaves, self.y)
 
         def terms(G: np.ndarray, part: slice) -> np.ndarray:
@@ -110,14 +113,16 @@ class BoundTree(RowLoss):
     def chunk_curved(
         self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
     ) -> None:
-        """Write ∇²L D: that of the softmax over the leaves for the change of their α, summed up the tree."""
+        """Write ∇²L D: the softmax Hessian over the leaves applied to the change of their α, summed up the
+        tree."""
         P = with_truth(G[:, self.leaves], np.searchsorted(self.leaves, self.y[rows]))
         change = self._leaf_scores(D)
         covariances(P, change, change)
         upward(change, self.leaves, self.parents, out)
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """Return D/2, D the largest depth: the root's score changes nothing, each leaf sums D others."""
+        """Return D/2, D the largest depth: the root's score has no effect, and each leaf sums D other
+        scores."""
         return np.full(self.n_instances, 0.5 * self._depths().max(initial=0))
 
     def predict(self, scores: Scores) -> np.ndarray:
@@ -128,7 +133,7 @@ class BoundTree(RowLoss):
         return labels
 
     def _depths(self) -> np.ndarray:
-        """Count the nodes above each node."""
+        """Return the number of nodes above each node."""
         depth = np.zeros(self.n_outputs, dtype=np.int64)
         for k in range(1, self.n_outputs):
             depth[k] = depth[self.parents[k]] + 1
@@ -137,7 +142,7 @@ class BoundTree(RowLoss):
 
 @kernel
 def downward(Z, parents, leaves, P):
-    """Pass messages down the tree: α(k) = α(parent) + z_k, in place of Z; P takes α of the leaves."""
+    """Pass messages down the tree: α(k) = α(parent) + z_k replaces Z, and α of the leaves is written to P."""
     for i in range(Z.shape[0]):
         z = Z[i]
         for k in range(1, z.size):

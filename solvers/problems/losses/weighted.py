@@ -1,4 +1,4 @@
-"""Sample weights: a loss whose instances count more or less."""
+"""Sample weights: a weighted sum of the losses of instances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .loss import BoundLoss, delegated
 from .maxima import MaximumLoss
 from .row_loss import RowLoss
 
-#: What a loss still offers once its instances have weights: kernels of rows and of the dual know none.
+#: Traits that remain once instances have weights: kernels of rows and of the dual do not support these.
 WEIGHTED_TRAITS = (
     Trait.SMOOTH
     | Trait.DIRECTIONAL_DERIVATIVE
@@ -29,30 +29,34 @@ WEIGHTED_TRAITS = (
     | Trait.QUADRATIC_MODEL
     | Trait.ONE_SCORE
 )
-#: Why a solver that needs more cannot take such a loss, the end of a sentence.
+#: Why a solver that needs more cannot use such a loss: the predicate of a sentence.
 NEEDS_NO_WEIGHTS = "needs a loss without sample weights"
 
 
 def weighted_traits(traits: Trait) -> Trait:
-    """Return what a loss with ``traits`` still offers once its instances have weights."""
+    """Return the traits that a loss with ``traits`` keeps once its instances have weights."""
     # the model of a softmax needs the probabilities, which a weighted residual does not tell
     unknown = Trait(0) if Trait.ONE_SCORE in traits else Trait.QUADRATIC_MODEL
     return traits & WEIGHTED_TRAITS & ~unknown
 
 
 def takes_weights(loss: BoundLoss) -> bool:
-    """Return whether a loss can have sample weights: it is a sum over rows, of known kinks if any."""
+    """Return whether a loss can have sample weights.
+
+    It must be a sum over rows, and a loss with kinks must be a :class:`MaximumLoss` if it knows its
+    directional derivatives.
+    """
     kinks = Trait.DIRECTIONAL_DERIVATIVE in loss.traits
     return isinstance(loss, MaximumLoss if kinks else RowLoss) and not loss.n_tail
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(BoundLoss):
-    """Σ_i s_i L_i of a loss of single rows, ``inner``, with ``weights`` s_i > 0.
+    """The weighted loss Σ_i s_i L_i for a loss of single rows, ``inner``, with ``weights`` s_i > 0.
 
-    The residual is s_i times that of the loss without weights. Curvatures are computed from the latter, and
-    so are conjugates: that of s_i L_i at G_i is s_i L_i*(G_i/s_i).
-    Metrics are those of ``inner``, whose ``metric_weights`` need not be these.
+    The residual is s_i times that of the loss without weights. Curvatures and conjugates are computed from
+    the latter: the conjugate of s_i L_i at G_i is s_i L_i*(G_i/s_i). Metrics are those of ``inner``, whose
+    ``metric_weights`` may differ from ``weights``.
     """
 
     inner: BoundLoss

@@ -1,4 +1,4 @@
-"""A few instances whose predictions are followed while a solver learns."""
+"""A few instances whose predictions are recorded during a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from ...linalg.design import Design
 from ...linalg.scores import Scores
 from ..losses.loss import BoundLoss
 
-#: Instances, at most.
+#: Maximal number of instances.
 MOST_EXAMPLES = 6
 
 
 @dataclass(frozen=True)
 class Examples:
-    """The first instances of a part of the data: their rows of X, (rows, d), and the loss with their labels
-    or targets. ``held_out`` is whether no solver has seen them."""
+    """The first instances of a part of the data: rows of X, (rows, d), and the loss with their labels or
+    targets.
+
+    ``held_out`` is whether they are test data, not used in training.
+    """
 
     rows: sp.csr_array
     loss: BoundLoss
@@ -28,7 +31,8 @@ class Examples:
 
     @classmethod
     def of(cls, design: Design, loss: BoundLoss, test: Callable[[], tuple[Design, BoundLoss]] | None) -> Self:
-        """Take them from the part that ``test`` makes, or from the training part if there is no test part."""
+        """Take the first instances of the test part that ``test`` returns; of the training part if it is
+        None."""
         if test is not None:
             design, loss = test()
         few, rows = loss.first(MOST_EXAMPLES, int(design.edges[1]))
@@ -42,7 +46,10 @@ class Examples:
 
     def predict(self, W: np.ndarray, tail: np.ndarray) -> np.ndarray:
         """Return the predicted labels, coded as the ``truth`` of the loss, or numeric targets in single
-        precision. A model that ranks labels predicts the first ones, as many as an instance has."""
+        precision.
+
+        A model that ranks labels predicts the top k for an instance that has k labels.
+        """
         found = self.loss.predict(Scores(np.ascontiguousarray(self.rows @ W), tail.copy()))
         if self.loss.numeric:
             return np.asarray(found).astype(np.float32)

@@ -1,17 +1,17 @@
-"""Metrics of scores if every instance has a set of labels: of rankings, and of sets."""
+"""Metrics of scores for instances with sets of labels: of rankings, and of label sets."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Parts of the data that set the thresholds of each other.
+#: Number of folds for fitting thresholds.
 FOLDS = 2
 
 
 def ranking_loss(Z: np.ndarray, Y: np.ndarray) -> float:
-    """Return the mean share of pairs (label of the instance, other label) that scores Z (n, m) misorder.
+    """Return the mean fraction of pairs (label of the instance, other label) that scores Z (n, m) misorder.
 
-    The mean is over the instances that have such pairs, and 0.0 if there are none. Y (n, m) is 0 and 1.
+    The mean is over the instances that have such pairs; it is 0.0 if there are none. Y (n, m) is 0 and 1.
     """
     shares = []
     for z, y in zip(Z, Y != 0, strict=True):
@@ -21,12 +21,13 @@ def ranking_loss(Z: np.ndarray, Y: np.ndarray) -> float:
 
 
 def fit_thresholds(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Return a threshold for each label, shape (m,), so that the sets {r : z_ir > threshold_r} have the
-    largest micro-averaged F1 on Z, Y (n, m); thresholds lie half-way between scores.
+    """Return the threshold of each label, shape (m,), that maximizes the micro-averaged F1 of the predicted
+    sets.
 
-    F1 = 2 tp/(assigned + true) is a ratio of sums over labels, maximized as in Dinkelbach 1967. For a value
-    F, maximize 2 tp_r - F assigned_r for each label on its own. Take the F that this gives, and repeat until
-    F does not rise.
+    The predicted sets are {r : z_ir > threshold_r} for scores Z and true labels Y, both (n, m). Thresholds
+    lie half-way between scores. F1 = 2 tp/(assigned + true) is a ratio of sums over labels, maximized as in
+    Dinkelbach 1967. For a value F, maximize 2 tp_r - F assigned_r for each label separately. This gives the
+    next F, and so on until F does not rise.
     """
     n, m = Z.shape
     order = np.argsort(-Z, axis=0, kind="stable")
@@ -49,11 +50,10 @@ def fit_thresholds(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def micro_f1(Z: np.ndarray, Y: np.ndarray) -> float:
-    """Return the micro-averaged F1 of label sets cut out of scores Z (n, m) against Y (n, m) of 0 and 1.
+    """Return the micro-averaged F1 of label sets from scores Z (n, m) against Y (n, m) of 0 and 1.
 
-    The thresholds for one half of the instances are the best ones on the other half (even and odd places in
-    turn). So no threshold is fitted to the instances that it judges. Nor has the model seen them, if Z comes
-    from a test part.
+    The thresholds for each half of the instances (even and odd indices) are fitted on the other half. So no
+    threshold is fitted to the instances on which it is evaluated.
     """
     found = np.zeros(Y.shape, dtype=bool)
     part = np.arange(len(Z)) % FOLDS

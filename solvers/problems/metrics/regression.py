@@ -8,7 +8,7 @@ import numpy as np
 def mean_squared_error(predicted: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the mean of (prediction - target)² over all entries; both have the shape (n,) or (n, m).
 
-    Row i counts ``weights[i]`` times.
+    Row i has the weight ``weights[i]``.
     """
     return _mean((predicted - y) ** 2, weights)
 
@@ -16,7 +16,7 @@ def mean_squared_error(predicted: np.ndarray, y: np.ndarray, weights: np.ndarray
 def mean_absolute_error(predicted: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the mean of |prediction - target| over all entries; both have the shape (n,) or (n, m).
 
-    Row i counts ``weights[i]`` times.
+    Row i has the weight ``weights[i]``.
     """
     return _mean(np.abs(predicted - y), weights)
 

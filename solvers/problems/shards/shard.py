@@ -1,4 +1,4 @@
-"""One part of the rows of a problem, in the process that computes it: this one, or a cluster's worker."""
+"""A shard: some rows of a problem, in the process that computes with them, this one or a cluster's worker."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Order = tuple[Any, ...]
 
 
 class At(NamedTuple):
-    """A reference to an object that a shard holds under this number."""
+    """A reference to an object that a shard stores under the index ``place``."""
 
     place: int
 
 
-#: Breakpoints along a line: steps, jumps of the slope, and their sums from the first on.
+#: Breakpoints along a line: steps, jumps of the slope, and cumulative sums of the jumps.
 Kinks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def add(one: Any, other: Any) -> Any:
-    """Return the sum of two numbers or arrays; of two tuples, the sums of their entries."""
+    """Return the sum of two numbers or arrays, or the entrywise sums of two tuples."""
     return tuple(map(add, one, other)) if isinstance(one, tuple) else one + other
 
 
 def join(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the columns of two matrices in one, those of the first before the others."""
+    """Return two matrices side by side, the columns of ``one`` before those of ``other``."""
     return np.concatenate([one, other], axis=1)
 
 
@@ -54,20 +54,24 @@ ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
 
 
 class Shard:
-    """Rows of X and their labels. Z, and all arrays computed from it, are held here by number. Only sums over
-    rows are sent."""
+    """Rows of X and their labels.
+
+    Z, and all arrays computed from it, are stored here under an index. Only sums over rows are sent.
+    """
 
     def __init__(self, X: Any, loss: BoundLoss, number: int = 0, threads: int = 1) -> None:
         self.number, self.team = number, Team(threads)
         self.loss = loss.attached(self.team, lambda: None)
         self.design = Design(X, loss.n_outputs, loss.n_tail, self.team)
-        #: working sets, scores, Hessians, breakpoints, by number
+        #: working sets, scores, Hessians, breakpoints, by index
         self.held: dict[int, Any] = {}
 
     @classmethod
     def of(cls, data: Any, loss: Loss, k: int, count: int, threads: int = 1) -> Self:
-        """Make shard ``k`` of ``count`` of the training part of a data set: samples, or sequences, that
-        follow each other, as many in each."""
+        """Return shard ``k`` of ``count`` of the training part of a data set.
+
+        The shards are runs of consecutive samples or sequences, equal in size up to one.
+        """
         check_count(count, data.n_samples)
         edges = np.linspace(0, data.n_samples, count + 1).astype(int)
         part = data.train.take(np.arange(edges[k], edges[k + 1]))
@@ -75,8 +79,8 @@ class Shard:
         return cls(part.X, bound, k, threads)
 
     def execute(self, orders: Sequence[Order]) -> tuple[Any, float]:
-        """Execute orders one after another; return the answer to the last, and the CPU seconds that all took,
-        compiling left out."""
+        """Execute orders one after another; return the last answer, and the CPU seconds of all, without
+        compiling."""
         began, helped = compile_clock.net()[1], self.team.cpu_seconds
         answer: Any = None
         for name, new, *arguments in orders:
@@ -90,7 +94,8 @@ class Shard:
         return answer, spent + self.team.cpu_seconds - helped
 
     def about(self) -> tuple[int, int, np.ndarray]:
-        """Count rows and entries, and the entries of each column; compile the kernels that will be used."""
+        """Return the numbers of rows and entries, and of entries in each column; compile the kernels
+        needed."""
         probe = self.design.working_set(np.arange(min(2, self.design.size)))
         scores = self.design.scores(np.full(len(probe), 1e-3), probe)
         self.loss.value(scores, scores, 0.5)
@@ -106,7 +111,8 @@ class Shard:
         return self.design.working_set(coordinates.astype(np.int64))
 
     def narrow(self, wide: WorkingSet, bits: np.ndarray) -> WorkingSet:
-        """Return the members of a working set whose bit is set; they share the columns gathered for it."""
+        """Return the members of a working set whose bit is set; they share the columns gathered for
+        ``wide``."""
         return wide.restrict(np.unpackbits(bits, count=len(wide)).astype(bool))
 
     def forget(self, place: int) -> None:
@@ -122,37 +128,38 @@ class Shard:
         return self.design.adjoint_of_squares(h, active or self.design.working_set())
 
     def metric(self, scores: Scores) -> tuple[float, int]:
-        """Return the sum of a measure that is a mean over rows, and the number of rows."""
+        """Return the metric, a mean over rows, times the number of rows, and the number of rows."""
         return self.loss.metric(scores) * self.design.n_rows, self.design.n_rows
 
     # breakpoints along a line
 
     def kinks(self, new: int, scores: Scores, delta: Scores) -> float:
-        """Find the breakpoints along a line, and return the slope at 0."""
+        """Store the breakpoints along a line under ``new``; return the slope at 0."""
         found = self.loss.breakpoints(scores, delta)
         self.held[new] = found.t, found.jump, np.cumsum(found.jump)
         return found.slope
 
     def rise(self, kinks: Kinks, t: float) -> float:
-        """Return the increase of the slope up to step t."""
+        """Return the sum of the jumps of the slope up to step t."""
         at, _, risen = kinks
         k = int(np.searchsorted(at, t, side="right"))
         return float(risen[k - 1]) if k else 0.0
 
     def middle(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
-        """Return a column: the number of breakpoints in (lo, hi], and their median."""
+        """Return a column with the number of breakpoints in (lo, hi] and their median, or ``hi`` if there are
+        none."""
         at, _, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.array([[last - first], [at[(first + last) // 2] if last > first else hi]])
 
     def points(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
-        """Return a column for each breakpoint in (lo, hi]: its step, and the jump there."""
+        """Return one column per breakpoint in (lo, hi]: its step, and the jump of the slope."""
         at, jump, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.stack([at[first:last], jump[first:last]])
 
 
 def check_count(count: int, n_samples: int) -> None:
-    """Raise ValueError for more shards than samples."""
+    """Raise ValueError unless ``count`` is between 1 and the number of samples."""
     if not 0 < count <= n_samples:
         raise ValueError(f"{count} shards of {n_samples} samples are not possible: give from 1 to that many")

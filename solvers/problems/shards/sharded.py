@@ -1,7 +1,8 @@
-"""Design and loss whose rows are split over shards: solvers see no difference (Yu et al. 2010, section 9).
+"""Design and loss with rows split over shards, in the interface that solvers expect (Yu et al. 2010, section
+9).
 
-Weights are sent, and sums over rows received. A product with A sends the entries of a working set, one with
-Aᵀ receives as many, a value or a slope is one number. Z, and arrays of its size, stay with their rows;
+Weights are sent, and sums over rows received. A product with A sends the entries of a working set, and one
+with Aᵀ receives as many. A value or a slope is one number. Z, and arrays of its size, stay with their rows;
 :class:`ShardedScores` represents them.
 """
 
@@ -30,28 +31,29 @@ from ..losses.loss import BoundLoss, delegated
 from .shard import At, Order
 from .worker_pool import ShardAnswer, WorkerPool
 
-#: What a loss of which only sums over rows are known offers still.
+#: Traits that remain if only sums over rows are known.
 SHARDED_TRAITS = Trait.SMOOTH | Trait.DIRECTIONAL_DERIVATIVE | Trait.DIAGONAL_HESSIAN | Trait.HESSIAN
-#: Breakpoints that are fetched once so few are left between two steps.
+#: Number of breakpoints between two steps from which on bisection ends, and they are fetched.
 FEW_BREAKPOINTS = 64
-#: Rows that are kept here.
+#: Number of rows copied to this machine.
 HEAD_ROWS = 1 << 12
 
 
 class OrderQueue:
-    """A queue of orders to the shards that need no answer: they are sent with the next one that does."""
+    """A queue of orders to the shards that need no answer: they are sent with the next order that needs
+    one."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self.pool = pool
         self._waiting: deque[Order] = deque()
-        #: numbers of what the shards will hold
+        #: indices of the objects that the shards will store
         self.places, self._lock = count(), Lock()
-        #: working sets that the shards know, and the members of the last one of each lineage
+        #: working sets that the shards have, and the members of the last one of each lineage
         self.sets: WeakKeyDictionary[WorkingSet, Held] = WeakKeyDictionary()
         self.latest: WeakKeyDictionary[Lineage, tuple[np.ndarray, Held]] = WeakKeyDictionary()
 
     def add(self, name: str, new: int | None, *arguments: Any) -> None:
-        """Add an order whose result stays on the shards under the number ``new``, or that has none."""
+        """Add an order whose result the shards store under the index ``new``; None: it has no result."""
         self._waiting.append((name, new, *_told(arguments)))
 
     def send(self, name: str, arguments: Sequence[Any], pulse: Callable[[], None]) -> ShardAnswer:
@@ -62,7 +64,7 @@ class OrderQueue:
 
 
 class Held:
-    """An object of which every shard holds its part, under the number ``place``, while this reference
+    """An object of which every shard stores its part under the index ``place``, while this reference
     lives."""
 
     def __init__(self, queue: OrderQueue) -> None:
@@ -73,13 +75,15 @@ class Held:
 
 
 def _told(arguments: Sequence[Any]) -> list[Any]:
-    """Return arguments in the form for shards: objects that they hold are replaced by numbers."""
+    """Return arguments with references in place of the objects that the shards store."""
     return [At(one.place) if isinstance(one, Held) else one for one in arguments]
 
 
 class ShardClient:
-    """Base of design and loss: sends orders to the shards by their common queue, and adds the CPU time of the
-    shards to that of the team."""
+    """Base of design and loss, which send orders to the shards by a common queue.
+
+    The CPU time of the shards is added to that of the team.
+    """
 
     queue: OrderQueue
     team: Team
@@ -91,15 +95,18 @@ class ShardClient:
         return answer.value
 
     def made(self, name: str, *arguments: Any) -> ShardedScores:
-        """Return scores that the shards compute before the next answer."""
+        """Order the shards to compute scores, and return a reference to them at once."""
         scores = ShardedScores(self)
         self.queue.add(name, scores.place, *arguments)
         return scores
 
 
 class ShardedScores(Held):
-    """A reference to scores, or a residual, whose rows are on shards. The tail of scores is the same on each,
-    that of a residual is the sum over all: a product is one of a residual and scores."""
+    """A reference to scores, or a residual, whose rows are on shards.
+
+    The tail of scores is the same on every shard, and that of a residual is the sum over all. A dot product
+    is one of a residual and scores.
+    """
 
     #: whether Z can be read
     at_hand = False
@@ -122,7 +129,7 @@ class ShardedScores(Held):
 
 
 class ShardedDesign(ShardClient, Design):
-    """A design whose rows are on shards, but for copies of the first ones in ``head``."""
+    """A design whose rows are on shards; ``head`` has copies of the first ones."""
 
     def __init__(self, queue: OrderQueue, shape: tuple[int, int], head: Design) -> None:
         self._describe(shape, head.n_outputs, head.n_tail, Team())
@@ -157,21 +164,21 @@ class ShardedDesign(ShardClient, Design):
         return self.derived("column squares", lambda: self.attached(no_pulse).ask("design.column_squares"))
 
     def expect(self, gradient: np.ndarray) -> None:
-        """Ignore which weights are likely to be needed: the shards have all columns."""
+        """Do nothing: the shards have all columns, whichever weights are likely to be needed."""
 
     def first_rows(self, n: int) -> Any:
         return self._head.first_rows(n)
 
     @property
     def _index(self) -> np.dtype:
-        """Return the integer type for numbers of weights in messages."""
+        """Return the integer type for indices of weights in messages."""
         return np.dtype(np.int32 if self.size < 2**31 else np.int64)
 
     def _held(self, active: WorkingSet | None) -> Held | None:
-        """Return the reference to a working set; return None for all weights. A set is sent only once.
+        """Return the reference to a working set, or None for all weights; a set is sent only once.
 
-        The set is sent as its members, or as a bit for each member of a wider set whose columns the shards
-        have copied.
+        It is sent as the indices of its members. If the shards already have a wider set, it is sent as one
+        bit per member of that set.
         """
         if active is None or active.full:
             return None
@@ -189,7 +196,7 @@ class ShardedDesign(ShardClient, Design):
 
 @dataclass(frozen=True, eq=False)
 class ShardedLoss(ShardClient, BoundLoss):
-    """The loss ``whole`` as a sum over shards; of ``whole`` itself only labels are read."""
+    """The loss ``whole`` as a sum over shards; of ``whole`` only the labels are read."""
 
     whole: BoundLoss
     queue: OrderQueue
@@ -244,7 +251,7 @@ class ShardedLoss(ShardClient, BoundLoss):
         return self.ask("loss.settle", scores)
 
     def metric(self, scores: ShardedScores) -> float:
-        """Return the mean of a measure over the rows of all shards; return nan if it is no mean over rows."""
+        """Return the metric over the rows of all shards; return nan if the metric is not a mean over rows."""
         if not self.whole.averages:
             return math.nan
         total, rows = self.ask("metric", scores)
@@ -253,10 +260,10 @@ class ShardedLoss(ShardClient, BoundLoss):
     def breakpoints_near_turn(
         self, scores: ShardedScores, delta: ShardedScores, tilt: tuple[float, float]
     ) -> Breakpoints:
-        """Return the slope at 0, and the breakpoints near the step at which it ceases to be negative.
+        """Return the slope at 0, and the breakpoints near the step at which the slope becomes non-negative.
 
-        All breakpoints before them are merged into one, and those after them are left out. Bisection finds
-        them, in rounds of a few numbers from each shard.
+        Earlier breakpoints are merged into one, and later ones are left out. Bisection finds this step; each
+        round receives a few numbers from each shard.
         """
         if Trait.SMOOTH in self.traits:
             return Breakpoints(self.slope(scores, delta), NO_BREAKPOINTS, NO_BREAKPOINTS)
@@ -284,8 +291,8 @@ class ShardedLoss(ShardClient, BoundLoss):
 
 
 def split(X: Any, loss: BoundLoss, pool: WorkerPool) -> tuple[ShardedDesign, ShardedLoss]:
-    """Return the design and the loss whose rows the shards of ``pool`` have; of X the first rows are
-    copied."""
+    """Return the design and the loss for rows that are on the shards of ``pool``; copy the first rows of
+    X."""
     few = np.arange(min(X.shape[0], HEAD_ROWS))
     head = Design(X.take(few) if hasattr(X, "csc_rows") else X[few], loss.n_outputs, loss.n_tail)
     design = ShardedDesign(OrderQueue(pool), X.shape, head)

@@ -1,4 +1,4 @@
-"""Workers with a shard each: orders go down a tree of them, and sums come up."""
+"""Workers with one shard each: orders are passed down a tree of workers, and sums passed up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .shard import ORDERS, Order, Shard
 
-#: Seconds between two checks whether the run that waits for an answer is to pause or stop.
+#: Seconds between two checks whether a waiting run should pause or stop.
 POLL_SECONDS = 0.05
 
 
@@ -30,7 +30,7 @@ class PendingAnswer(Protocol):
         ...
 
     def done(self) -> bool:
-        """Return whether it has arrived."""
+        """Return whether the answer has arrived."""
         ...
 
 
@@ -38,20 +38,20 @@ class WorkerProxy(Protocol):
     """A worker, possibly in a remote process."""
 
     def execute(self, orders: Sequence[Order], end: int) -> PendingAnswer:
-        """Send orders to it; see :meth:`ShardWorker.execute`."""
+        """Send orders to the worker; see :meth:`ShardWorker.execute`."""
         ...
 
 
 class ShardLost(OSError):
-    """The error that a shard is gone, and the scores that it held; the message is one sentence."""
+    """Raised if a shard, and the scores stored there, are lost."""
 
 
 class ShardWorker:
-    """A shard and its place in the tree: worker k combines the answers of workers k, ..., end - 1.
+    """A shard and its position in the tree: worker k combines the answers of workers k, ..., end - 1.
 
-    It asks the first worker of the upper half for the answer of that half. Then it goes on with the lower
+    It asks the first worker of the upper half for the answer of that half. Then it does the same in the lower
     half, until only its own shard is left. So K shards take log₂ K rounds, and no connection carries more
-    than one answer. Sums are added in a fixed order, in which answers are awaited.
+    than one answer. Answers are added in a fixed order.
     """
 
     def __init__(self, shard: Shard) -> None:
@@ -60,12 +60,14 @@ class ShardWorker:
         self._disconnected = False
 
     def connect(self, others: Sequence[WorkerProxy]) -> None:
-        """Set the workers of all shards, which this one may ask."""
+        """Set the workers of all shards, which this one asks for answers."""
         self._others, self._disconnected = list(others), False
 
     async def disconnect(self) -> None:
-        """Drop the other workers, and stop waiting for their answers. A coroutine, so that a cluster runs it
-        while this worker waits."""
+        """Drop the other workers, and stop waiting for their answers.
+
+        This is a coroutine, so that a cluster can run it while this worker waits.
+        """
         self._others, self._disconnected = (), True
 
     def check(self) -> None:
@@ -92,8 +94,8 @@ class ShardWorker:
 class WorkerPool:
     """The workers of all shards, its ``members``, local or remote; the first one combines their answers.
 
-    ``moved`` counts the bytes of arrays and numbers on all wires, those between shards included; ``at_root``
-    those sent from here and received here.
+    ``moved`` counts the bytes of arrays and numbers sent over all connections, those between shards included.
+    ``at_root`` counts those sent from here and received here.
     """
 
     def __init__(self, members: Sequence[WorkerProxy]) -> None:
@@ -104,8 +106,10 @@ class WorkerPool:
         return len(self.members)
 
     def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> ShardAnswer:
-        """Execute orders on every shard and return their combined answer. Meanwhile ``pulse`` is called. If
-        it raises, shards finish these orders and are ready for the next."""
+        """Execute orders on every shard and return their combined answer, calling ``pulse`` meanwhile.
+
+        If ``pulse`` raises, the shards finish these orders and are ready for the next.
+        """
         answer = wait_for(self.members[0].execute(list(orders), len(self)), pulse)
         here = size_of(orders) + size_of(answer.value)
         self.at_root += here
@@ -114,7 +118,7 @@ class WorkerPool:
 
 
 class LocalWorkerPool(WorkerPool):
-    """Workers in this process, each with a thread of its own."""
+    """Workers in this process, each with its own thread."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self.shards = list(shards)
@@ -125,7 +129,7 @@ class LocalWorkerPool(WorkerPool):
 
 
 class ThreadWorker:
-    """A worker with a thread of its own, asked from other threads."""
+    """A worker with its own thread, called from other threads."""
 
     def __init__(self, worker: ShardWorker) -> None:
         self._worker = worker
@@ -136,7 +140,7 @@ class ThreadWorker:
 
 
 def wait_for(coming: PendingAnswer, check: Callable[[], None]) -> ShardAnswer:
-    """Wait for an answer. Meanwhile ``check`` is called, which may raise."""
+    """Wait for an answer, calling ``check`` meanwhile, which may raise."""
     while True:
         check()
         try:
@@ -147,7 +151,7 @@ def wait_for(coming: PendingAnswer, check: Callable[[], None]) -> ShardAnswer:
 
 
 def size_of(message: Any) -> int:
-    """Return the bytes of the arrays, numbers and names in a message."""
+    """Return the number of bytes of the arrays, numbers and names in a message."""
     if isinstance(message, np.ndarray):
         return message.nbytes
     if isinstance(message, str):

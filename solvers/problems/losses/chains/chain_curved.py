@@ -1,4 +1,4 @@
-"""The derivative of forward-backward on many chains side by side: the change of marginals with the scores.
+"""The derivative of forward-backward on many chains in parallel: the change of marginals with the scores.
 
 Messages α and b are scaled such that αᵀb = 1 at each token. E has the exponentials of its scores over the
 divisor of α, T = exp(Λ), and β_t = E_t+1 ∘ b_t+1. Marginals are α_t ∘ b_t at a token, and T ∘ α_t β_tᵀ at a
@@ -6,8 +6,8 @@ pair. Along D and ΔΛ, with Ṫ = T ∘ ΔΛ,
 
     α̇_t = α_t ∘ D_t + E_t ∘ (Tᵀα̇_t-1 + Ṫᵀα_t-1),    β̇_t-1 = β_t-1 ∘ D_t + E_t ∘ ḃ_t,    ḃ_t = Tβ̇_t + Ṫβ_t,
 
-each less the multiple of α_t, or of b_t and β_t, that leaves α̇ᵀb = αᵀḃ = 0. So marginals keep their sum of
-one, and what a long chain adds up need not be taken away again in the end.
+each minus the multiple of α_t, or of b_t and β_t, that makes α̇ᵀb = αᵀḃ = 0. So marginals always sum to one,
+and no large terms accumulate along a chain, to cancel in the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .chain_packed import Messages, multiply
 
 
 class Linearized:
-    """Messages of the sequences of a block, kept to be differentiated many times."""
+    """Messages of the sequences of a block, stored so that they can be differentiated many times."""
 
     def __init__(self, messages: Messages) -> None:
         β, P = messages.backward()
@@ -32,8 +32,10 @@ class Linearized:
         self.pairs = self.alpha.T @ β
 
     def curved(self, ΔZ: np.ndarray, bent: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write how node marginals change along ΔZ and ``bent``, the change of the transitions, to the rows
-        of ``out``. Return how the sums of the pair marginals change."""
+        """Write the derivatives of the node marginals along ΔZ and ``bent`` to the rows of ``out``.
+
+        ``bent`` is the change of the transitions. Return the derivatives of the sums of the pair marginals.
+        """
         block, T, (n, m) = self.block, self.transitions, self.alpha.shape
         Ṫ = T.forth * bent
         D, U, A = scratch("change", n, m), scratch("moved", n, m), scratch("alpha change", n, m)
@@ -58,7 +60,7 @@ class Linearized:
 
 @kernel
 def forward_change(E, alpha, b, starts, forth, D, U, A, begin, end):
-    """Write α̇ of steps ``begin`` to ``end`` to A; U has Ṫᵀα."""
+    """Write α̇ of steps ``begin`` to ``end`` - 1 to A; U has Ṫᵀα."""
     m = E.shape[1]
     e, a, d, u, ȧ = E.reshape(-1), alpha.reshape(-1), D.reshape(-1), U.reshape(-1), A.reshape(-1)
     for t in range(begin, end):
@@ -111,7 +113,7 @@ def add_change(a, d, e, u, out):
 
 @kernel
 def two_products(a, b, c, d, out):
-    """Write a b + c d to ``out``, for its length."""
+    """Write a b + c d to ``out``, elementwise."""
     for q in range(out.size):
         out[q] = a[q] * b[q] + c[q] * d[q]
 
@@ -125,7 +127,7 @@ def subtract(share, a, out):
 
 @kernel
 def row_dot(a, b):
-    """Return Σ_c a[c] b[c], in four parts that do not wait for each other."""
+    """Return Σ_c a[c] b[c], as four independent partial sums."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     fours = a.size // 4 * 4
     for c in range(0, fours, 4):

@@ -1,7 +1,8 @@
-"""Forward-backward of one chain in log space: right for any finite scores, and many times slower.
+"""Forward-backward of one chain in log space: correct for any finite scores, but many times slower.
 
-Messages are shifted at every token: sums over a long sequence would leave no digits for the marginals, which
-are differences. The work is cut into slices of tokens, so that a run can stop within a long sequence.
+Messages are shifted at every token. Otherwise their magnitude on a long sequence would leave no digits for
+the marginals, which are differences. The work is cut into slices of tokens, so that a run can stop within a
+long sequence.
 """
 
 from __future__ import annotations
@@ -32,18 +33,21 @@ class LogChain:
     def add_marginals(
         self, G: np.ndarray, pairs: np.ndarray, y: np.ndarray | None = None, own: np.ndarray | None = None
     ) -> None:
-        """Add node marginals to G, and the sum of the pair marginals to ``pairs``. With labels ``y``, write
-        the marginal of the pair (y_i-1, y_i) to ``own[i]``, of all tokens but the first."""
+        """Add node marginals to G, and the sum of the pair marginals to ``pairs``.
+
+        With labels ``y``, also write the marginal of the pair (y_i-1, y_i) to ``own[i]``, for all tokens i
+        but the first.
+        """
         beta = np.zeros(self.Z.shape[1])
         for lo, hi in reversed(self._runs):
             log_backward(self.Z, self.transitions, self._alpha, beta, lo, hi, G, pairs, y, own)
             self.pulse()
 
     def add_curved(self, D: np.ndarray, bent: np.ndarray, out: np.ndarray, pairs: np.ndarray) -> None:
-        """Add the changes of the node marginals to ``out``, and that of the sum of the pair marginals to
+        """Add derivatives of the node marginals to ``out``, and of the sum of the pair marginals to
         ``pairs``.
 
-        They are the derivatives along a change D of the scores and a change ``bent`` of the transitions.
+        They are those along a change D of the scores and a change ``bent`` of the transitions.
         """
         F, alpha = np.empty(self.Z.shape), self._alpha
         for lo, hi in self._runs:
@@ -69,8 +73,11 @@ def log_dot(a, b):
 
 @kernel
 def log_forward_run(Z, into, alpha, lo, hi):
-    """Write the messages of tokens lo to hi, each shifted to a maximum of zero; return the sum of the shifts.
-    ``into`` holds the transitions by the label they lead to."""
+    """Write the messages of tokens lo to hi - 1, each shifted to a maximum of zero; return the sum of the
+    shifts.
+
+    ``into`` has the transposed transitions, one row per target label.
+    """
     m = Z.shape[1]
     shifts = 0.0
     for i in range(lo, hi):
@@ -87,9 +94,11 @@ def log_forward_run(Z, into, alpha, lo, hi):
 
 @kernel
 def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
-    """Add marginals of tokens hi - 1 down to lo to G and ``pairs``; ``beta`` is the message that comes in
-    and, then, the one that goes out. With labels ``y``, ``own[i]`` takes the marginal of the pair of labels
-    that ends at i."""
+    """Add marginals of tokens hi - 1 down to lo to G and ``pairs``.
+
+    ``beta`` is the message from the tokens after, and is overwritten with that for the tokens before. With
+    labels ``y``, write to ``own[i]`` the marginal of the pair of labels that ends at i.
+    """
     m = Z.shape[1]
     ahead = np.empty(m)
     for i in range(hi - 1, lo - 1, -1):
@@ -117,9 +126,9 @@ def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
 
 @kernel
 def log_gains_before(alpha, into, D, bent, F, lo, hi):
-    """Write the mean change of the score of the tokens up to i to F[i, c], for tokens lo to hi.
+    """Write to F[i, c] the mean change of the score of the tokens up to i, for tokens lo to hi - 1.
 
-    The mean is over label sequences that have c at i, and is up to a constant for each token.
+    The mean is over label sequences that have c at i, and is determined up to a constant per token.
     """
     m = D.shape[1]
     for i in range(lo, hi):
@@ -140,9 +149,12 @@ def log_gains_before(alpha, into, D, bent, F, lo, hi):
 
 @kernel
 def log_curved(Z, transitions, alpha, D, bent, F, beta, ahead, lo, hi, out, pairs):
-    """Add covariances of the labels at tokens hi - 1 down to lo, and of their pairs with the label before, to
-    ``out`` and ``pairs``: with the change of the score of the whole sequence. ``beta`` is the message, and
-    ``ahead`` the mean change of the score of the tokens behind, by label; both come in and go out."""
+    """Add covariances with the change of the score of the whole sequence to ``out`` and ``pairs``.
+
+    They are the covariances of the labels at tokens hi - 1 down to lo, and of the pairs with the label
+    before. ``beta`` is the backward message, and ``ahead`` the mean change of the score of the tokens after,
+    by label. Both are updated in place for the next slice.
+    """
     m = Z.shape[1]
     after, gain, behind = np.empty(m), np.empty(m), np.empty(m)
     for i in range(hi - 1, lo - 1, -1):

@@ -1,4 +1,4 @@
-"""Forward-backward of many chains side by side, with scaled messages: Zhong et al. 2014, appendix D.1.
+"""Forward-backward of many chains in parallel, with scaled messages: Zhong et al. 2014, appendix D.1.
 
 Sequences of similar length form a block, stored step by step: all first tokens, then all second tokens, and
 so on. The longest sequences come first, so the sequences with a token at a step are always the first ones. A
@@ -20,9 +20,9 @@ from ....linalg.scores import Scores
 from ..chunks import scratch
 from .chain_log import LogChain
 
-#: Tokens of a block, about: enough for large products, few enough for the cache.
+#: Approximate number of tokens in a block: enough for large products, few enough for the cache.
 BLOCK_TOKENS = 4096
-#: Tokens that one kernel call visits at most, some 20 ms; more only where a single step has more.
+#: Maximal number of tokens per kernel call, about 20 ms, unless a single step has more.
 CALL_TOKENS = 50_000
 #: Spread of scores of a token, and of transitions, up to which scaled messages lose no path: products of two
 #: factors exp(-SAFE) stay far above the smallest positive float. Beyond, a sequence is done in log space.
@@ -30,7 +30,8 @@ SAFE = 200.0
 
 
 class Block(NamedTuple):
-    """Sequences side by side; step t is ``rows[starts[t]:starts[t + 1]]``, in the order of ``members``."""
+    """Sequences processed in parallel; step t is ``rows[starts[t]:starts[t + 1]]``, in the order of
+    ``members``."""
 
     members: np.ndarray  # sequences, the longest first
     rows: np.ndarray  # tokens, step by step
@@ -47,18 +48,19 @@ class Block(NamedTuple):
         return list(pairwise(cuts))
 
     def rows_of(self, place: int) -> np.ndarray:
-        """Return the places in the block of the tokens of one member."""
+        """Return the positions in the block of the tokens of the member with index ``place``."""
         running = np.diff(self.starts) > place
         return self.starts[:-1][running] + place
 
     def before(self) -> np.ndarray:
-        """Return the place of the preceding token, for each token from the second step on."""
+        """Return the position of the preceding token, for each token from the second step on."""
         running = np.diff(self.starts)
         return np.arange(self.starts[1], self.starts[-1]) - np.repeat(running[:-1], running[1:])
 
 
 def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
-    """Cut sequences into blocks of some ``BLOCK_TOKENS`` tokens, whole and of similar length in each."""
+    """Cut sequences into blocks of about ``BLOCK_TOKENS`` tokens, each of whole sequences of similar
+    length."""
     lengths = np.diff(offsets)
     order = np.argsort(-lengths, kind="stable")
     filled = np.cumsum(lengths[order])
@@ -78,8 +80,11 @@ def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
 
 
 class Transitions:
-    """exp(Λ - max Λ) in both orders. If Λ spreads beyond ``SAFE``, it is ``wide``: all sequences are computed
-    in log space, and the matrix is that of Λ = 0."""
+    """exp(Λ - max Λ) and its transpose.
+
+    If the entries of Λ spread beyond ``SAFE``, ``wide`` is set. Then all sequences are computed in log space,
+    and the matrix is that of Λ = 0.
+    """
 
     def __init__(self, tail: np.ndarray, m: int) -> None:
         self.Λ = np.ascontiguousarray(tail.reshape(m, m))
@@ -91,8 +96,10 @@ class Transitions:
 
 
 class Wide(NamedTuple):
-    """A member of a block that is computed in log space: the places of its tokens in the block, and among
-    all."""
+    """A member of a block that is computed in log space, with the positions of its tokens.
+
+    ``places`` are positions in the block, and ``tokens`` those among all tokens.
+    """
 
     places: np.ndarray
     tokens: slice
@@ -103,8 +110,8 @@ class Messages:
     """Forward messages of the sequences of a block at Z + t ΔZ, scaled to sum to one at each token.
 
     ``losses`` has log Z(x) - score(y) of each member. Members in ``wide`` have a token whose scores spread
-    beyond ``SAFE``: they are carried along with scores of zero, which count for nothing. Work arrays are the
-    thread's own: they are used up by the next block.
+    beyond ``SAFE``. They are computed separately in log space, and have scores of zero here. Work arrays
+    belong to the thread: the next block overwrites them.
     """
 
     def __init__(
@@ -153,9 +160,11 @@ class Messages:
         return places
 
     def marginals(self, G: np.ndarray) -> np.ndarray:
-        """Write node marginals minus the truth (eq. (20)) to the rows of G, and return the sums of the pair
-        marginals, (m, m). This, or one of the methods below, is to be called once: E is divided by the
-        sums."""
+        """Write node marginals minus the truth (eq. (20)) to the rows of G; return the sums of the pair
+        marginals, (m, m).
+
+        Only one call of this method, or of one of those below, is possible: E is divided by the sums.
+        """
         β, P = self.backward()
         scatter_residual(P, self.block.rows, self.block.labels, self.block.order, G)
         pairs = self.transitions.forth * (self.alpha.T @ β)
@@ -164,8 +173,11 @@ class Messages:
         return pairs
 
     def backward(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return β and the node marginals, both zero for wide members: the pair marginals of the token at i
-        of the block and the next one are ``alpha[i] β[i]ᵀ`` times exp(Λ)."""
+        """Return β and the node marginals, both zero for wide members.
+
+        The pair marginals of the token at i of the block and the next token of its sequence are ``alpha[i]
+        β[i]ᵀ`` times exp(Λ).
+        """
         block, (n, m) = self.block, self.alpha.shape
         β, P, b = scratch("beta", n, m), scratch("marginals", n, m), scratch("ahead", block.members.size, m)
         self.E /= self.sums[:, None]
@@ -177,8 +189,10 @@ class Messages:
         return β, P
 
     def true_pairs(self) -> np.ndarray:
-        """Return the marginal of the pair of labels that each token from the second step on makes with the
-        one before it."""
+        """Return the marginals of the true label pairs, one for each token from the second step on.
+
+        The pair of a token is its label and the label before it.
+        """
         (β, _), before, y = self.backward(), self.block.before(), self.block.labels
         first = self.block.starts[1]
         k, c = y[before], y[first:]
@@ -203,9 +217,11 @@ class Messages:
 
 @kernel
 def gather(Z, delta, t, rows, labels, order, safe, E, tops, own, spread):
-    """Write Z + t delta at ``rows`` to E, minus its row maxima, which go to ``tops``; ``own`` is the score of
-    the label, and ``spread`` tells which rows spread beyond ``safe``. Scores are visited as they lie in
-    memory, and E after them."""
+    """Write Z + t delta at ``rows``, minus its row maxima, to E, and the maxima to ``tops``.
+
+    Write the score of the label to ``own``, and to ``spread`` whether the scores of the row spread beyond
+    ``safe``. Rows are visited in ``order``, in which Z is stored.
+    """
     for i in order:
         e, z, dz = E[i], Z[rows[i]], delta[rows[i]]
         for c in range(e.size):
@@ -223,7 +239,7 @@ def gather(Z, delta, t, rows, labels, order, safe, E, tops, own, spread):
 
 @kernel
 def row_sum(a):
-    """Return Σ_c a[c], in four parts that do not wait for each other."""
+    """Return Σ_c a[c], as four independent partial sums."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     fours = a.size // 4 * 4
     for c in range(0, fours, 4):
@@ -238,8 +254,7 @@ def row_sum(a):
 
 @kernel
 def forward(E, starts, forth, alpha, sums, begin, end):
-    """Write forward messages of steps ``begin`` to ``end`` to alpha, and the numbers they were divided by to
-    ``sums``."""
+    """Write forward messages of steps ``begin`` to ``end`` - 1 to alpha, and their divisors to ``sums``."""
     for t in range(begin, end):
         lo, hi = starts[t], starts[t + 1]
         if t == 0:
@@ -258,8 +273,8 @@ def forward(E, starts, forth, alpha, sums, begin, end):
 
 @kernel
 def add_losses(logs, tops, own, starts, labels, transitions, top, losses):
-    """Add log Z(x) - score(y) of each sequence to ``losses``, from the logarithms of the sums of its
-    messages."""
+    """Add log Z(x) - score(y) of each sequence to ``losses``; ``logs`` are the logarithms of the message
+    sums."""
     for t in range(starts.size - 1):
         for s in range(starts[t + 1] - starts[t]):
             i = starts[t] + s
@@ -292,7 +307,7 @@ def backward(E, alpha, starts, back, beta, b, P, begin, end):
 
 @kernel
 def multiply(x, y, out):
-    """Write the products x y to ``out``, for the length of x."""
+    """Write the elementwise products x y to ``out``."""
     for q in range(x.size):
         out[q] = x[q] * y[q]
 

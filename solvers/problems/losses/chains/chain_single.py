@@ -1,4 +1,5 @@
-"""Forward-backward of a single chain with scaled messages, for kernels that take one instance at a time."""
+"""Forward-backward of a single chain with scaled messages, for kernels that process one instance at a
+time."""
 
 from typing import NamedTuple
 
@@ -12,13 +13,15 @@ from .chain_packed import SAFE
 
 
 class ChainTerm(NamedTuple):
-    """The chain CRF."""
+    """The term of the chain CRF, which has no hyper-parameters."""
 
 
 @inlined
 def shift_rows(Z, wide, E, tops):
-    """Write row maxima of Z to ``tops`` and exp(Z minus them) to E; return whether a row spreads beyond SAFE
-    (or ``wide`` already)."""
+    """Write row maxima of Z to ``tops`` and exp(Z minus them) to E.
+
+    Return whether a row spreads beyond SAFE, or True if ``wide``.
+    """
     for i in range(Z.shape[0]):
         high, low = Z[i, 0], Z[i, 0]
         for c in range(1, Z.shape[1]):
@@ -45,11 +48,11 @@ def advance(a, E, out):
 
 @inlined
 def marginals(E, tops, forth, back, alpha, beta, G):
-    """Add node marginals (Zhong et al. 2014, eq. (20)) to G; return log Z(x) but for the maximum of Λ, which
-    each pair adds.
+    """Add node marginals (Zhong et al. 2014, eq. (20)) to G; return log Z(x) without the maximum of Λ.
 
-    ``E`` and ``tops`` are those of :func:`shift_rows`; ``forth`` and ``back`` are exp(Λ) over its maximum in
-    both orders. The pair marginals of tokens i and i + 1 are alpha[i] beta[i + 1]ᵀ times ``forth``.
+    The caller adds this maximum once per pair. ``E`` and ``tops`` are those of :func:`shift_rows`; ``forth``
+    and ``back`` are exp(Λ) over its maximum, and the transpose. The pair marginals of tokens i and i + 1 are
+    alpha[i] beta[i + 1]ᵀ times ``forth``.
     """
     n, m = E.shape
     b, log_z = np.ones(m), 0.0

@@ -19,9 +19,10 @@ from .target_loss import Targets, total
 
 
 class LinesTerm(NamedTuple):
-    """max over k of slopes_k r - offsets_k, r = z - y: slopes rise, and lines k and k + 1 meet at kinks_k.
+    """The maximum over k of slopes_k r - offsets_k in the error r = z - y.
 
-    An error r counts as on a kink within ``TIE_TOL`` (``unit`` + |y|), ``unit`` the mean size of the targets.
+    Slopes are ascending, and lines k and k + 1 meet at kinks_k. An error r is on a kink if it is within
+    ``TIE_TOL`` (``unit`` + |y|) of it, ``unit`` the mean size of the targets.
     """
 
     slopes: np.ndarray
@@ -32,7 +33,7 @@ class LinesTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class LinesLoss(Loss):
-    """Base of losses that are maxima of lines in the error z - y; a subclass defines ``lines``."""
+    """Base of losses that are a maximum of lines in the error z - y; a subclass defines ``lines``."""
 
     kinds = ("regression",)
     traits = Trait.DIRECTIONAL_DERIVATIVE | Trait.INSTANCE_KERNELS | Trait.CONJUGATE | Trait.ONE_SCORE
@@ -50,7 +51,7 @@ class LinesLoss(Loss):
 
 @dataclass(frozen=True)
 class Quantile(LinesLoss):
-    """Σ_i max(τ(y_i - z_i), (1 - τ)(z_i - y_i)): for τ = ½ half the absolute error."""
+    """The quantile loss Σ_i max(τ(y_i - z_i), (1 - τ)(z_i - y_i)); half the absolute error for τ = ½."""
 
     id = "quantile"
     name = "Quantile"
@@ -68,7 +69,7 @@ class Quantile(LinesLoss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(LinesLoss):
-    """Σ_i max(0, |z_i - y_i| - ε)."""
+    """The ε-insensitive loss Σ_i max(0, |z_i - y_i| - ε)."""
 
     id = "epsilon-insensitive"
     name = "ε-insensitive"
@@ -107,7 +108,8 @@ class BoundLines(Targets, MaximumLoss):
         return MaximumKernels(steepest, drawn, breakpoints, settle)
 
     def dual_values(self, scores: Scores, residual: Scores, alpha: float) -> np.ndarray:
-        """Return min over kinks k of φ(k) - g(k + y) of each row, g = αG and φ the loss of an error."""
+        """Return the minimum over kinks k of φ(k) - g(k + y) for each row, g = αG and φ the loss of an
+        error."""
         slopes, offsets, kinks, _ = self.term
         heights = slopes[1:] * kinks - offsets[1:]
 
@@ -118,8 +120,10 @@ class BoundLines(Targets, MaximumLoss):
         return of_rows(self, residual.Z, terms)
 
     def tie_slack(self, value: float, weights: np.ndarray | None = None) -> float:
-        """Return TIE_TOL (largest - smallest slope) Σ (unit + |y_i|), each term times its weight: errors tie
-        by the size of targets."""
+        """Return TIE_TOL (largest - smallest slope) Σ (unit + |y_i|), each term times its weight.
+
+        The tolerance of ties is proportional to the size of the targets.
+        """
         slopes = self.term.slopes
         size = float(total(self.unit + np.abs(self.y), weights))
         return TIE_TOL * float(slopes[-1] - slopes[0]) * size
@@ -130,7 +134,7 @@ class BoundLines(Targets, MaximumLoss):
 
 @kernel
 def place(term, z, y):
-    """Return the number of kinks below the error z - y, and whether it is on the next one."""
+    """Return the number of kinks below the error z - y, and whether the error is on the next kink."""
     r, near, k = z - y, TIE_TOL * (term.unit + abs(y)), 0
     while k < term.kinks.size and r > term.kinks[k] + near:
         k += 1
@@ -153,7 +157,7 @@ def lines_row(term, z, y, g, h):
 
 @kernel
 def steepest(term, Z, D, y, G):
-    """Write the slope of each row's loss on the side to which D points."""
+    """Write the slope of each row's loss on the side of a kink to which D points."""
     for i in range(y.size):
         k, on = place(term, Z[i, 0], y[i])
         G[i, 0] = term.slopes[k + 1 if on and D[i, 0] > 0.0 else k]
@@ -161,7 +165,7 @@ def steepest(term, Z, D, y, G):
 
 @kernel
 def drawn(term, Z, u, y, G):
-    """Write the slope on the left of a kink, or, if u >= ½, that on its right."""
+    """Write the slope of each row's loss; on a kink, the left one if u < ½, else the right one."""
     for i in range(y.size):
         k, on = place(term, Z[i, 0], y[i])
         G[i, 0] = term.slopes[k + 1 if on and u[i] >= 0.5 else k]
@@ -169,8 +173,10 @@ def drawn(term, Z, u, y, G):
 
 @kernel
 def breakpoints(term, Z, D, y, s, t, jump):
-    """Write the steps t > 0 to the kinks ahead of each row, and the jumps of the slope there; return the
-    slope at 0 from the right, and their number."""
+    """Write the steps t > 0 at which rows reach a kink along D, and the jumps of the slope there.
+
+    Return the slope at 0 from the right, and the number of steps.
+    """
     slope, n = 0.0, 0
     for i in range(y.size):
         r, d = Z[i, 0] - y[i], D[i, 0]
@@ -191,7 +197,7 @@ def breakpoints(term, Z, D, y, s, t, jump):
 
 @kernel
 def settle(term, Z, y):
-    """Set scores next to a kink exactly onto it; return the most by which one moves."""
+    """Set scores within the tie tolerance of a kink exactly onto it; return the largest change of a score."""
     most = 0.0
     for i in range(y.size):
         k, on = place(term, Z[i, 0], y[i])

@@ -12,14 +12,14 @@ from ....declare import Trait, param
 from ....linalg.scores import Scores
 from .target_loss import BoundTarget, TargetLoss, explained, total
 
-#: What smooth losses of one target offer.
+#: Traits of smooth losses of one target.
 CURVED = TargetLoss.traits | Trait.HESSIAN | Trait.DIAGONAL_HESSIAN | Trait.QUADRATIC_MODEL
 CURVED |= Trait.CONJUGATE
 
 
 @dataclass(frozen=True)
 class Squared(TargetLoss):
-    """Σ_i ½(z_i - y_i)²."""
+    """The squared loss Σ_i ½(z_i - y_i)²."""
 
     id = "squared"
     name = "Squared"
@@ -41,7 +41,7 @@ class Squared(TargetLoss):
 
 @dataclass(frozen=True)
 class MultitaskSquared(Squared):
-    """½‖Z - Y‖²_F."""
+    """The squared loss of several targets, ½‖Z - Y‖²_F."""
 
     id = "multitask-squared"
     name = "Multitask squared"
@@ -53,7 +53,7 @@ class MultitaskSquared(Squared):
 
 @dataclass(frozen=True, eq=False)
 class BoundSquared(BoundTarget):
-    """Half the squared error. Values and residual are written out for whole chunks: NumPy is faster."""
+    """Half the squared error. Values and residual are computed for whole chunks, as NumPy is faster."""
 
     least = 0.0
 
@@ -79,7 +79,7 @@ class BoundSquared(BoundTarget):
 
 @dataclass(frozen=True)
 class Huber(TargetLoss):
-    """Σ_i ½r_i² for |r_i| <= δ, else δ|r_i| - ½δ², r_i = z_i - y_i."""
+    """Huber's loss: Σ_i ½r_i² for |r_i| <= δ, else δ|r_i| - ½δ², where r_i = z_i - y_i."""
 
     id = "huber"
     name = "Huber"
@@ -107,7 +107,7 @@ class Huber(TargetLoss):
 
 @dataclass(frozen=True, eq=False)
 class BoundHuber(BoundTarget):
-    """Huber's loss."""
+    """Huber's loss for given targets."""
 
     declared: Huber
     least = 0.0
@@ -118,7 +118,10 @@ class BoundHuber(BoundTarget):
 
 @dataclass(frozen=True)
 class Poisson(TargetLoss):
-    """Σ_i exp z_i - y_i z_i + y_i log y_i - y_i, y_i >= 0: half the deviance of counts with mean exp z_i."""
+    """The Poisson loss Σ_i exp z_i - y_i z_i + y_i log y_i - y_i, y_i >= 0.
+
+    It is half the deviance of counts y_i with mean exp z_i.
+    """
 
     id = "poisson"
     name = "Poisson"
@@ -148,8 +151,10 @@ class Poisson(TargetLoss):
 
 @dataclass(frozen=True, eq=False)
 class BoundPoisson(BoundTarget):
-    """Half the deviance of counts. Values and residual are written out for whole chunks: NumPy's exponentials
-    are vectorized."""
+    """Half the deviance of counts.
+
+    Values and residual are computed for whole chunks, as NumPy's exponentials are vectorized.
+    """
 
     least = 0.0
 
@@ -179,7 +184,7 @@ class BoundPoisson(BoundTarget):
         return G + self.targets(rows)
 
     def cancelled(self, scores: Scores) -> float:
-        """Add the terms of the deviance itself, of which little may be left."""
+        """Return the size of the terms that cancel, including those of the deviance itself."""
         logs = float(np.sum(np.abs(self._saturated + self.y)))
         Z = scores.Z[:, 0]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -191,7 +196,7 @@ class BoundPoisson(BoundTarget):
         return np.exp(scores.Z).reshape(self.y.shape)
 
     def metric(self, scores: Scores) -> float:
-        """Return D², the share of the deviance from the mean that predictions explain."""
+        """Return D², the fraction of the deviance from the mean that predictions explain."""
         weights = self.metric_weights
         mean = max(float(np.average(self.y, weights=weights)), np.finfo(float).tiny)
         whole = float(total(xlogy(self.y, self.y / mean), weights))

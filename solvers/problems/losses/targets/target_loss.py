@@ -1,4 +1,4 @@
-"""Losses ℓ(z, y) of a score and a numeric target: the base of one given by its scalar functions."""
+"""Losses ℓ(z, y) of a score and a numeric target: the base of losses that are defined by scalar functions."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from ..score_rows import row_derivatives
 
 
 class TargetLoss(Loss):
-    """Base of regression losses L(Z) = Σ_i Σ_c ℓ(z_ic, y_ic), given by their scalar functions.
+    """Base of regression losses L(Z) = Σ_i Σ_c ℓ(z_ic, y_ic), defined by scalar functions.
 
-    A subclass defines ``derivatives``, which every solver for smooth losses runs on. It may promise more:
+    A subclass defines ``derivatives``, which is all that solvers for smooth losses need. It may offer more:
 
     * ``Trait.LIPSCHITZ``, with ``smoothness``, for steps of constant length;
     * ``Trait.CONJUGATE``, with ``dual``, for proved gaps;
     * ``Trait.HESSIAN`` if ℓ'' is a (generalized) derivative of ℓ', and ``Trait.DIAGONAL_HESSIAN`` with
       ``Trait.QUADRATIC_MODEL`` for ``newton-cd``.
 
-    Numba compiles ``derivatives`` and ``dual``: they are plain functions of numbers, which read
-    hyper-parameters that are numbers from ``self``, and nothing else of it.
+    Numba compiles ``derivatives`` and ``dual``: they must be plain functions of numbers. From ``self`` they
+    can only read numeric hyper-parameters.
 
     Examples
     --------
-    To be chosen by its id the class also needs ``@solvers.register`` above it.
+    To be selected by its id, the class also needs ``@solvers.register`` above it.
 
     >>> from dataclasses import dataclass
     >>> import numpy as np
@@ -56,7 +56,7 @@ class TargetLoss(Loss):
     traits = Trait.SMOOTH | Trait.INSTANCE_KERNELS | Trait.ROW_KERNELS | Trait.ONE_SCORE
     average = True
     metric_name = "R²"
-    #: an upper bound of ℓ''
+    #: an upper bound on ℓ''
     smoothness: ClassVar[float]
 
     def derivatives(self, score: float, target: float) -> tuple[float, float, float]:
@@ -65,38 +65,41 @@ class TargetLoss(Loss):
         Parameters
         ----------
         score, target : float
-            z and y.
+            The score z and the target y.
 
         Returns
         -------
         tuple of three floats
-            ℓ, and its first two derivatives by the score (one subgradient at a kink).
+            ℓ, and its first two derivatives with respect to the score (one subgradient at a kink).
         """
         raise TypeError(f"{type(self).__name__} does not define derivatives")
 
     def dual(self, slope: float, target: float) -> float:
-        """Compute -ℓ*(slope), ℓ* the convex conjugate of ℓ in its score: min over z of ℓ(z, y) - slope·z.
+        """Compute -ℓ*(u), ℓ* the convex conjugate of z -> ℓ(z, y): the minimum over z of ℓ(z, y) - u z.
 
         Parameters
         ----------
-        slope, target : float
-            A number between 0 and a slope that ℓ has, and y.
+        slope : float
+            u, the derivative of ℓ at some score, or a fraction of it.
+        target : float
+            The target y.
 
         Returns
         -------
         float
+            -ℓ*(u).
         """
         raise TypeError(f"{type(self).__name__} does not define dual")
 
     @classmethod
     def register_formulas(cls, term: type) -> None:
-        """Register the formulas for kernels, by the class of their term."""
+        """Register the scalar functions of the loss for kernels, under the class of its term."""
         target_derivatives.register(term, cls.derivatives)
         target_dual.register(term, cls.dual)
         row_derivatives.register(term, target_row)
 
     def why_not_targets(self, y: np.ndarray) -> str | None:
-        """Return why the loss cannot be bound to targets; return None if it can."""
+        """Return why the loss does not accept these targets; return None if it does."""
         return None
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundTarget:
@@ -106,13 +109,15 @@ class TargetLoss(Loss):
         return self.bound(y, n_classes)
 
     def bound(self, y: np.ndarray, n_outputs: int) -> BoundTarget:
-        """Return the loss for targets that it takes."""
+        """Return the loss bound to targets that it accepts."""
         return BoundTarget(self, n_outputs, y)
 
 
 class Targets:
-    """Base of bound losses of numeric targets ``y``, (n,), or (n, m) for several outputs; scores are
-    predictions."""
+    """Base of bound losses of numeric targets ``y``, (n,), or (n, m) for several outputs.
+
+    Scores are predictions, unless a subclass redefines ``predict``.
+    """
 
     y: np.ndarray
     n_outputs: int
@@ -122,11 +127,11 @@ class Targets:
 
     @property
     def labels(self) -> np.ndarray:
-        """Return all targets in one float64 array, those of a row next to each other."""
+        """Return all targets in one flat float64 array, row by row."""
         return self.y.reshape(-1)
 
     def targets(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return the targets of rows, (rows, n_outputs)."""
+        """Return the targets of some rows, (rows, n_outputs)."""
         return self.y[rows].reshape(-1, self.n_outputs)
 
     def predict(self, scores: Scores) -> np.ndarray:
@@ -134,7 +139,7 @@ class Targets:
         return scores.Z.reshape(self.y.shape)
 
     def metric(self, scores: Scores) -> float:
-        """Return R², the share of the targets' variance that predictions explain, mean over outputs."""
+        """Return R², the fraction of the targets' variance that predictions explain, mean over outputs."""
         y, weights = self.targets(), self.metric_weights
         errors = (y - self.predict(scores).reshape(y.shape)) ** 2
         spread = (y - np.average(y, axis=0, weights=weights)) ** 2
@@ -143,7 +148,7 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class BoundTarget(Targets, RowLoss):
-    """A loss of targets that is given by its scalar functions."""
+    """A loss of targets that is defined by scalar functions."""
 
     declared: TargetLoss
 
@@ -166,7 +171,8 @@ class BoundTarget(Targets, RowLoss):
         return of_rows(self, residual.Z, lambda G, part: dual_rows(self.term, alpha * G, self.targets(part)))
 
     def cancelled(self, scores: Scores) -> float:
-        """Return Σ |ℓ'|(|z| + |y|): the effect of one rounding of score and target on the loss."""
+        """Return Σ |ℓ'|(|z| + |y|), which bounds the effect of relative errors of scores and targets on the
+        loss."""
 
         def size(Z: np.ndarray, part: slice) -> float:
             return cancelled_sum(self.term, Z, self.targets(part))
@@ -178,19 +184,20 @@ class BoundTarget(Targets, RowLoss):
 
 
 def total(terms: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Sum terms, one or several for each row, over rows, each times its weight."""
+    """Return the sum of the terms over rows, each row times its weight."""
     return np.sum(terms, axis=0) if weights is None else weights @ terms
 
 
 def explained(left: np.ndarray, whole: np.ndarray) -> float:
-    """Return the mean of 1 - left/whole over the entries; if whole is 0, count 1 if left is 0, else 0."""
+    """Return the mean of 1 - left/whole over the entries; an entry with whole = 0 counts 1 if left is 0, else
+    0."""
     share = np.divide(left, whole, out=(left > 0.0).astype(np.float64), where=whole > 0.0)
     return float(np.mean(1.0 - share))
 
 
 @by_class
 def target_derivatives(term, score, target):
-    """Return the loss of a target, and its first two derivatives by the score."""
+    """Return the loss of a target, and its first two derivatives with respect to the score."""
     raise TypeError(f"{type(term).__name__} is no loss of a target")
 
 
@@ -201,7 +208,7 @@ def target_dual(term, slope, target):
 
 
 def target_row(term, z, y, g, h):
-    """Return the loss of a row, as :func:`.score_rows.row_derivatives` does."""
+    """Return the loss of a row and write its derivatives, as :func:`.score_rows.row_derivatives` does."""
     total = 0.0
     for c in range(z.size):
         loss, first, second = target_derivatives(term, z[c], y[c])
@@ -215,7 +222,7 @@ def target_row(term, z, y, g, h):
 
 @kernel
 def second_rows(term, Z, Y, H):
-    """Write the second derivatives by single scores to H."""
+    """Write the second derivatives with respect to each score to H."""
     for i in range(Z.shape[0]):
         for c in range(Z.shape[1]):
             H[i, c] = target_derivatives(term, Z[i, c], Y[i, c])[2]
@@ -223,7 +230,7 @@ def second_rows(term, Z, Y, H):
 
 @kernel
 def dual_rows(term, G, Y):
-    """Sum -ℓ*(g) over the entries g of each row of G."""
+    """Return the sum of -ℓ*(g) over the entries g of each row of G."""
     out = np.zeros(G.shape[0])
     for i in range(G.shape[0]):
         for c in range(G.shape[1]):
@@ -233,7 +240,7 @@ def dual_rows(term, G, Y):
 
 @kernel
 def cancelled_sum(term, Z, Y):
-    """Sum |ℓ'|(|z| + |y|) over all scores."""
+    """Return Σ |ℓ'|(|z| + |y|) over all scores."""
     total = 0.0
     for i in range(Z.shape[0]):
         for c in range(Z.shape[1]):

@@ -1,1 +1,1 @@
-"""The dashboard, and the command line over the same solvers."""
+"""The dashboard and the command line."""

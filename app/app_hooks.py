@@ -1,4 +1,4 @@
-"""The hooks that ``panel serve app`` runs before the first visitor, after each, and after the last."""
+"""Hooks that ``panel serve app`` calls at startup, after each session, and at shutdown."""
 
 import gc
 from threading import Thread
@@ -19,7 +19,7 @@ guard.stand(Serving.from_arguments(), {LOOP_PATH: LoopHandler})
 
 
 def on_server_loaded(server_context):
-    """Limit the allocator, remove files of killed servers, and prepare for the first visitor."""
+    """Limit the allocator, remove files of killed servers, and import what the first visitor needs."""
     process_memory.limit_arenas()
     upload_dirs.remove_lost()
     from solverscope.app.page.serve import prepare
@@ -30,10 +30,10 @@ def on_server_loaded(server_context):
 
 
 def on_session_destroyed(session_context):
-    """Release the memory that the visitor used."""
+    """Release the memory that the session used."""
     process_memory.release_soon(lambda: len(session_context.server_context.sessions))
 
 
 def on_server_unloaded(server_context):
-    """End all work: threads that need new ones would fail while Python ends."""
+    """End all work, as threads could not start others while Python shuts down."""
     shutdown.shut_down()

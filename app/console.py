@@ -12,7 +12,7 @@ from solverscope.app.command.exit_status import INTERRUPTED
 
 
 def leave(*signalled: object) -> NoReturn:
-    """End this process and its children at once, without waiting.
+    """End this process and its child processes at once.
 
     Exit handlers of libraries are not called, since several raise once their loops are closed.
     """
@@ -26,7 +26,7 @@ def leave(*signalled: object) -> NoReturn:
 
 
 def main() -> None:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # while modules are imported, and once the command is over
         ending = getattr(signal, name, None)
         if ending is not None and (name == "SIGINT" or signal.getsignal(ending) is not signal.SIG_IGN):

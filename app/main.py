@@ -1,4 +1,4 @@
-"""The script that ``panel serve app`` runs for every visitor."""
+"""The script that ``panel serve app`` executes for every session."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""The names that a notebook needs besides the views: plots of the runs that a cell executes."""
+"""Names for notebooks in addition to the views: live plots of the runs that a cell executes."""
 
 from __future__ import annotations
 

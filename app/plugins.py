@@ -1,4 +1,5 @@
-"""Users' own solvers, losses, penalties and data sets, registered by a file or an installed package."""
+"""Plug-ins: users' own solvers, losses, penalties and data sets, registered by a file or an installed
+package."""
 
 from __future__ import annotations
 
@@ -17,25 +18,25 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
-#: Entry points of this group name modules that register something when they are imported.
+#: Group of entry points of modules that register something when they are imported.
 ENTRY_POINT_GROUP = "solverscope.plugins"
 #: Files to load besides those named on the command line, separated as in PATH.
 FILES_VARIABLE = "SOLVERSCOPE_PLUGINS"
-#: Prefix of the names of modules that are made from such files.
+#: Prefix of the names of modules that are created for such files.
 MODULE_PREFIX = "solverscope_plugin_"
-#: What may stand before ids, as in ids themselves.
+#: Valid namespaces; ids may have the same characters.
 NAMESPACE_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class PluginError(ValueError):
-    """The error that a plugin cannot be used; the message is a sentence that says where and why."""
+    """An error: a plug-in cannot be used. The message says where and why."""
 
 
 def load_all(files: Iterable[str | Path] = ()) -> None:
-    """Load installed plugins, the files that SOLVERSCOPE_PLUGINS lists, and ``files``, each at most once.
+    """Load installed plug-ins, the files that SOLVERSCOPE_PLUGINS lists, and ``files``, each at most once.
 
-    Each file is ``FILE`` or ``NAME=FILE``, with a namespace for its ids. Raises PluginError for the first one
-    that fails.
+    Each file is ``FILE`` or ``NAME=FILE``, where NAME is a namespace for its ids. Raises PluginError for the
+    first one that fails.
     """
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         try:
@@ -58,7 +59,8 @@ def load_all(files: Iterable[str | Path] = ()) -> None:
 
 
 def parsed(text: str) -> tuple[str, Path]:
-    """Return the namespace, "" if there is none, and the path in ``[NAME=]FILE``."""
+    """Split ``[NAME=]FILE`` into namespace ("" if there is none) and path. Raises PluginError if NAME is
+    invalid."""
     namespace, equals, file = text.partition("=")
     if not equals or Path(text).is_file():
         return "", Path(text)
@@ -70,7 +72,8 @@ def parsed(text: str) -> tuple[str, Path]:
 
 
 def loaded() -> list[str]:
-    """Return the files that this process has loaded, as ``--plugin`` takes them, by their absolute paths."""
+    """Return the files that this process has loaded, with absolute paths, in the form that ``--plugin``
+    accepts."""
     found = [(module.__spec__.loader_state, module.__file__) for module in _modules()]
     return [f"{namespace}={file}" if namespace else file for namespace, file in found]
 
@@ -80,21 +83,22 @@ def _modules() -> list[Any]:
 
 
 def has_any() -> bool:
-    """Return whether users' own code is registered."""
+    """Return whether any plug-in is loaded or installed."""
     return bool(loaded() or entry_points(group=ENTRY_POINT_GROUP))
 
 
 class Uncached(SourceFileLoader):
-    """Compiles a file whenever it is loaded.
+    """A loader that compiles a file whenever it is loaded.
 
-    Python's bytecode goes by size and time in seconds: it would be that of before an edit of a letter.
+    Python identifies cached bytecode by size and time in seconds, so it would miss an edit of a letter within
+    a second.
 
     Attributes
     ----------
     code : UserCode
-        What was compiled; the file may have changed since.
+        The source that was compiled; the file may have changed since.
     stamp : tuple
-        The file's time and size before it was read.
+        Time and size of the file before it was read.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -107,7 +111,7 @@ class Uncached(SourceFileLoader):
 
 
 def file_stamp(path: str) -> tuple[int, int] | None:
-    """Return what changes when a file is saved; None while there is none, as when it is replaced."""
+    """Return time and size of a file, which change when it is saved; None if it does not exist."""
     try:
         about = os.stat(path)
     except OSError:
@@ -116,10 +120,11 @@ def file_stamp(path: str) -> tuple[int, int] | None:
 
 
 def load_file(path: Path, namespace: str = "") -> None:
-    """Run a Python file that calls ``solvers.register`` or ``datasets.register``, unless it was already.
+    """Execute a Python file that calls ``solvers.register`` or ``datasets.register``, unless it is loaded
+    already.
 
-    The ``namespace``, if there is one, stands before the ids of what it registers, but for views. Raises
-    PluginError with the line of the file at which it went wrong.
+    The ids that it registers, except those of views, are prefixed with ``namespace`` unless that is empty.
+    Raises PluginError, which names the line of the file, if the file fails.
     """
     path = path.expanduser().resolve()
     said = f"{namespace}={path}" if namespace else str(path)
@@ -132,7 +137,7 @@ def load_file(path: Path, namespace: str = "") -> None:
 
 
 def _execute(path: Path, name: str, namespace: str) -> None:
-    """Run a file as the module of this name; if it fails, the module of before stays."""
+    """Execute a file as the module of this name; if it fails, the previous module is kept."""
     before = sys.modules.get(name)
     spec = importlib.util.spec_from_file_location(name, path, loader=Uncached(name, str(path)))
     spec.loader_state = namespace
@@ -149,10 +154,10 @@ def _execute(path: Path, name: str, namespace: str) -> None:
 
 
 class PluginReload(NamedTuple):
-    """A file that was saved after it was loaded: its path and the digest of its code.
+    """An attempt to reload a file that was saved after it was loaded: its path and the digest of its code.
 
-    ``wrong`` says why it cannot be loaded; it is empty if the code is used now. ``ids`` are those that the
-    file registers, or has registered before.
+    ``wrong`` is the error, or empty if the new code is in use. ``ids`` are those that the file registers or
+    has registered before.
     """
 
     file: str
@@ -161,13 +166,15 @@ class PluginReload(NamedTuple):
     ids: frozenset[str] = frozenset()
 
 
-#: All of this process, in their order.
+#: All reloads of this process, in order.
 RELOADS: list[PluginReload] = []
 
 
 def reload_saved() -> None:
-    """Load files again that were saved since, and append to :data:`RELOADS`. If one fails, the old code and
-    what it registered stay."""
+    """Reload files that were saved since they were loaded, and append the attempts to :data:`RELOADS`.
+
+    If one fails, the old code and what it registered are kept.
+    """
     for module in _modules():
         loader = module.__loader__
         stamp = file_stamp(loader.path)
@@ -206,13 +213,13 @@ def _reload(module: Any, digest: str) -> PluginReload:
 
 
 def _module_of(thing: Any) -> str:
-    """Return the module of a registered class, or of a data set's loader."""
+    """Return the name of the module of a registered class, or of a data set's loader."""
     return getattr(thing if isinstance(thing, type) else getattr(thing, "loader", None), "__module__", "")
 
 
 @contextmanager
 def _registering_as(namespace: str) -> Iterator[None]:
-    """Put a namespace before the ids of what is registered in the block."""
+    """Prefix all ids that are registered in the block with a namespace."""
     from solverscope.datasets.registry import DATA_NAMESPACE
     from solverscope.solvers.registry import PLUGIN_NAMESPACE
 

@@ -1,5 +1,5 @@
 # ruff: noqa: F401 (imports are what is public)
-"""Data sets for solvers: embedded, generated, from files; `load` is all that most users need.
+"""Data sets for solvers: built-in, generated, or read from files. Most users only need `load`.
 
 Importing this package and listing `DATASETS` loads neither data nor numerical libraries.
 """

@@ -1,4 +1,4 @@
-"""The content that a loader returns, and the data set that a user gets."""
+"""Data sets as users get them, and their content as loaders return it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_ENTRY = 1e12
 
 @dataclass(frozen=True)
 class Part:
-    """A training or a test part.
+    """The training or the test part of a data set.
 
     Attributes
     ----------
@@ -34,13 +34,12 @@ class Part:
     y : array or CSR matrix
         Binary: (n,) int8, -1 or +1. Multiclass and sequences: (n,) int32 codes from 0; in a test part -1 for
         labels unseen in training. Tree: (n,) int32, the node of the leaf. Multilabel: (n, L) CSR, int8.
-        Regression: (n,) float64 targets, multitask (n, k).
-        Function: its pieces (see :mod:`solverscope.datasets.loaders.toys`); X is the identity, with a row per
-        variable.
+        Regression: (n,) float64 targets. Multitask: (n, k) float64. Function: its pieces (see
+        :mod:`solverscope.datasets.loaders.toys`); X is the identity, with a row per variable.
     offsets : array, shape (n_sequences + 1,), optional
-        int64; sequence i has the rows ``offsets[i]`` to ``offsets[i + 1]``.
+        int64; sequence i consists of the rows ``offsets[i]`` to ``offsets[i + 1]``, the last excluded.
     sample_weight : array, shape (n,), optional
-        At least 0; how much each sample counts in the loss, or in the metric of a test part.
+        Nonnegative weights of the samples in the loss, or in the metric of a test part.
 
     Examples
     --------
@@ -62,7 +61,7 @@ class Part:
         return self.X.shape[0] if self.offsets is None else len(self.offsets) - 1
 
     def take(self, samples: np.ndarray) -> Part:
-        """Return the part with the samples or sequences of these numbers, in this order."""
+        """Return the part that consists of the samples or sequences with these indices, in this order."""
         weights = None if self.sample_weight is None else self.sample_weight[samples]
         if self.offsets is None:
             return Part(_rows(self.X, samples), self.y[samples], None, weights)
@@ -78,28 +77,29 @@ def _rows(X: Any, rows: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class Content:
-    """What a loader returns: data before the options that all sets have (split, scale, products, ...).
+    """The content of a data set as a loader returns it, before the common options (split, scale, ...) are
+    applied.
 
     Attributes
     ----------
     train, test : Part
-        ``test`` is None where the source has no test part.
+        ``test`` is None if the source has no test part.
     label_names, feature_names : sequence of str
-        Names of classes, labels, tags, nodes or targets, and of the columns of X: by default pixels where
-        there is a ``picture_shape``, else x1, x2, ...
+        Names of the classes, labels, tags, nodes or targets, and of the columns of X. By default columns are
+        named after pixels if there is a ``picture_shape``, else x1, x2, ...
     digest : str, optional
-        Changes whenever the data change; by default that of the :class:`Request`.
+        A hash that changes whenever the data change; by default that of the :class:`Request`.
     kind : str, optional
         The kind of labels: binary, multiclass, multilabel, sequences, tree, regression, multitask or
         function; by default that of the :class:`DataSetInfo`.
     parents : array, shape (n_nodes,), optional
         int32, the parent of each node of a tree; -1 for the root.
     picture_shape : (int, int), optional
-        Height and width, where features are pixels.
+        Height and width of the images, if the features are pixels.
     texts : callable, optional
-        ``texts(i)`` is the text of sample i, training samples first.
+        ``texts(i)`` is the text of sample i; training samples come first.
     start : tuple of float, optional
-        Where solvers start; 0 by default.
+        The starting point of solvers; 0 by default.
     """
 
     train: Part
@@ -116,7 +116,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Example:
-    """One sample as a card shows it: its label, and pictures (n, height, width) in [0, 1] or a text."""
+    """A sample for display: its label, and images (n, height, width) with values in [0, 1] or a text."""
 
     label: str
     pictures: np.ndarray | None = None
@@ -125,7 +125,7 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset(Content):
-    """A data set ready for a solver: content that the options of all sets have been applied to.
+    """A data set ready for a solver: content to which the common options have been applied.
 
     Attributes
     ----------
@@ -138,9 +138,10 @@ class Dataset(Content):
     loss, penalty : str
         Ids of the default loss and penalty.
     lam : float, optional
-        A λ for this loss and penalty that is worth a run.
+        A suitable λ for this loss and penalty, if one is known.
     metric : str, optional
-        A measure of its own: "entity-f1" (see :func:`entity_scores`), or "f1" of one class against the rest.
+        A metric that replaces the default: "entity-f1" (see :func:`entity_scores`), or "f1" of one class
+        against the rest.
     class_weights : tuple of float, optional
         The factor of each class in the weights of training samples.
 
@@ -179,9 +180,10 @@ class Dataset(Content):
 
     @property
     def sample_weight(self) -> np.ndarray | None:
-        """Return how much each training sample counts in the loss, (n,): its weight times that of its class.
+        """Return the weight of each training sample in the loss, (n,): its own weight times that of its
+        class.
 
-        Return None if all samples count alike.
+        Return None if all samples have the same weight.
         """
         own = self.train.sample_weight
         if self.class_weights is None:
@@ -192,7 +194,7 @@ class Dataset(Content):
 
     @property
     def n_samples(self) -> int:
-        """Return the number of training samples; sequences count, not their tokens."""
+        """Return the number of training samples; for sequences, the number of sequences."""
         return self.train.n_samples
 
     @property
@@ -206,11 +208,11 @@ class Dataset(Content):
 
     @property
     def entity_f1(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
-        """Return the F1 of entities as a function of labels, predicted labels and offsets."""
+        """Return a function that computes the F1 of entities from labels, predicted labels and offsets."""
         return partial(entity_f1, self.label_names)
 
     def examples(self, k: int = 6) -> list[Example]:
-        """Return up to k training samples as a card shows them, one label after the other; none of a
+        """Return up to ``k`` training samples for display, with labels in turn; the list is empty for a
         function."""
         if self.kind == "function":
             return []
@@ -251,7 +253,7 @@ def _example(dataset: Dataset, i: int) -> Example:
 
 
 def _features(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
-    """Return the rows, dense, without products."""
+    """Return rows of features as a dense array, without products."""
     X = dataset.X
     X = X.base(rows) if hasattr(X, "csc_rows") else X[rows]
     return X.toarray().astype(float) if scipy.sparse.issparse(X) else X
@@ -271,10 +273,10 @@ def _label(dataset: Dataset, rows: np.ndarray) -> str:
 
 
 def check(dataset: Dataset) -> Dataset:
-    """Return loaded data after checking them.
+    """Check a loaded data set and return it.
 
-    Raises DataError if a part is empty or has one label only, or if a label is no code of a class. Also
-    raises it if a sequence has no token, or if rows and labels differ in number.
+    Raises DataError if a part or a sequence is empty, if a part has a single label, or if a label is invalid.
+    Also raises it if the numbers of rows and labels differ.
     """
     for name, part in (("training", dataset.train), ("test", dataset.test)):
         if part is not None:
@@ -380,7 +382,7 @@ def _check_codes(dataset: Dataset, name: str, y: np.ndarray) -> None:
 
 
 def check_values(id: str, name: str, X: Any, most: float = MAX_ENTRY, *, what: str = "features") -> None:
-    """Raise DataError if a feature, or a target, is not finite or larger than solvers can work with."""
+    """Raise DataError if a feature or a target is not finite, or too large for the solvers."""
     lazy = hasattr(X, "csc_rows")
     base = X.base() if lazy else X
     values = base if isinstance(base, np.ndarray) else base.data

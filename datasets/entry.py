@@ -1,4 +1,4 @@
-"""Entries of the list of data sets: what is known of a set before anything is loaded."""
+"""Descriptions of data sets: everything that is known about a set before it is loaded."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CLASS_WEIGHT = Option(
 
 
 def weighs(options: Mapping[str, Any]) -> bool:
-    """Return whether options of a data set give its samples weights."""
+    """Return whether the options of a data set assign weights to its samples."""
     return options.get("weights") is not None or options.get("class_weight", "none") != "none"
 
 
@@ -67,11 +67,12 @@ class Request:
     options : dict
         The value of every option.
     seed : int
-        The seed of what the loader draws.
+        The seed of the loader's random numbers.
     progress : callable
-        To be called as ``progress(text, fraction)`` during long work.
+        To be called as ``progress(text, fraction)`` during long computations.
     paths : tuple of Path
-        The files that the entry names, in its order; the test part of a user's own file is the second.
+        The files that the set consists of, in the order of its declaration. For a user's own file, the second
+        one is the test part.
     """
 
     options: dict[str, Any]
@@ -81,7 +82,8 @@ class Request:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of the files, or of options and seed, which are all that a generator goes by."""
+        """Return the SHA-256 of the files. Without files, return that of options and seed, which determine
+        the data."""
         if self.paths:
             return store.sha256(*self.paths)
         return hashlib.sha256(repr((sorted(self.options.items()), self.seed)).encode()).hexdigest()
@@ -89,21 +91,22 @@ class Request:
 
 @dataclass(frozen=True)
 class Lam:
-    """A λ for the default loss and penalty of a set, and its solution.
+    """A λ for the default loss and penalty of a set, with properties of its solution.
 
     Attributes
     ----------
     value : float
         λ, for a sum or an average over samples as in the loss's paper.
     nonzeros, weights : int
-        Non-zero weights of the solution, and all weights.
+        Numbers of nonzero weights of the solution, and of all weights.
     metric : float
         The metric of the solution on the test part.
     when : str
-        Options that it was chosen for, such as "task=binary"; the others have their defaults, except those of
-        ``CHOOSING``, which do not matter.
+        Options for which it was chosen, such as "task=binary". All other options must have their defaults,
+        except those in ``CHOOSING``, which do not matter.
     paper : bool
-        Whether a paper gives the value; otherwise it is the sparsest near the best metric along a path.
+        Whether the value is from a paper; otherwise it gives the sparsest solution on a path whose metric is
+        close to the best.
     """
 
     value: float
@@ -116,25 +119,25 @@ class Lam:
 
 @dataclass(frozen=True)
 class DataSetInfo:
-    """An entry of the list of data sets.
+    """The description of a data set.
 
     Attributes
     ----------
     id, name, summary : str
-        What command line and page call the set and say of it.
+        Id for scripts, name on the page, and a short description.
     kind : str
         The kind of labels: binary, multiclass, multilabel, sequences, tree, regression (one numeric target),
         multitask (several) or function.
     loader : str or callable
         A function of a :class:`Request` that returns a :class:`Content`, or "module:function".
     paper, description, source, terms : str
-        The papers that use the set, what is in it, where it is from, and its licence.
+        Papers that use the set, its content, its origin, and its licence.
     size : str
-        Samples, features and classes in words, for every form of the set.
+        The numbers of samples, features and classes in words, for every form of the set.
     own : tuple of Option
         The set's own options; ``options`` adds the common ones.
     splits : tuple of str
-        How the test part can be made, the default first: "given" by the source, "random", "none".
+        The possible origins of the test part, the default first: "given" by the source, "random", "none".
     weighting : str, optional
         The default weighting of word counts; None for anything but text.
     scale : str or float
@@ -148,17 +151,18 @@ class DataSetInfo:
     penalty : str
         The id of the default penalty.
     lams : tuple of Lam
-        λ for forms of the set; where none fits, λ is a share of λ_max.
+        Suitable λ for forms of the set; for other forms, λ is a fraction of λ_max.
     metric : str, optional
-        A measure of its own: "entity-f1".
+        A metric that replaces the default: "entity-f1".
     kinds : tuple of (str, str)
-        Options with which the labels are of another kind, and that kind; the first that holds counts.
+        Pairs of options and the kind of labels that they lead to; the first pair whose options are set
+        applies.
     presets : mapping
-        Names of several options' values; the first is the default.
+        Named values of several options; the first is the default.
     paths : tuple of str
-        What follows the colon in the id of the user's own files.
+        For a user's own files, the paths after the colon of the id.
     measure : callable, optional
-        Returns the :class:`Size` for given options; by default the files tell it.
+        Returns the :class:`Size` for given options; by default it is estimated from the files.
     """
 
     id: str
@@ -199,7 +203,7 @@ class DataSetInfo:
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """Return the set's own options and those of all sets that make sense for it."""
+        """Return the set's own options, followed by the common options that apply to it."""
         if self.kind == "function":
             return self.own
         common = []
@@ -219,7 +223,10 @@ class DataSetInfo:
         return (*self.own, *common)
 
     def parse(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the value of every option: the given ones, checked, and defaults. Raises DataError."""
+        """Return the value of every option: ``given`` values, which are checked, or defaults.
+
+        Raises DataError if an option or a value is invalid.
+        """
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
@@ -230,16 +237,17 @@ class DataSetInfo:
         return {name: option.parse(given.get(name, values[name])) for name, option in known.items()}
 
     def kind_of(self, **options: Any) -> str:
-        """Return the kind of labels for these options and the defaults of the others."""
+        """Return the kind of labels for these options; other options have their defaults."""
         effective = self.parse(options)
         return "binary" if effective.get("positive") is not None else self.kind_before(effective)
 
     def kind_before(self, effective: Mapping[str, Any]) -> str:
-        """Return the kind of labels for these values of all options, before ``positive`` makes it binary."""
+        """Return the kind of labels for the values of all options, ignoring ``positive``, which makes it
+        binary."""
         return next((kind for when, kind in self.kinds if holds(when, effective)), self.kind)
 
     def lam_for(self, effective: Mapping[str, Any]) -> Lam | None:
-        """Return the first λ that was chosen for these values of all options, if any."""
+        """Return the first λ that was chosen for these values of all options, or None."""
         return next((lam for lam in self.lams if self._fits(lam, effective)), None)
 
     def _fits(self, lam: Lam, effective: Mapping[str, Any]) -> bool:
@@ -247,20 +255,22 @@ class DataSetInfo:
         return all(effective[name] == value for name, value in chosen.items() if name not in CHOOSING)
 
     def needed(self, **options: Any) -> tuple[DataFile, ...]:
-        """Return the files needed for these options and the defaults of the others."""
+        """Return the files needed for these options; other options have their defaults."""
         effective = self.parse(options)
         return tuple(file for file in self.files if holds(file.when, effective))
 
     def available(self, **options: Any) -> tuple[bool, str | None]:
-        """Return whether the files needed for these options are available, and what to do if not."""
+        """Return whether the files needed for these options are available, and how to get them if not."""
         for file in self.needed(**options):
             if store.find(file.path) is None:
                 return False, store.advice(file, self.source)
         return True, None
 
     def estimate(self, **options: Any) -> Size:
-        """Estimate the size of the set for these options without loading it. For a set from files only
-        non-zeros are estimated, from their bytes."""
+        """Estimate the size of the set for these options without loading it.
+
+        For a set from files, only the number of nonzeros is estimated, from the sizes of the files.
+        """
         effective = self.parse(options)
         if self.kind == "function":
             return Size(2, 2, 1, 4)
@@ -271,7 +281,7 @@ class DataSetInfo:
         return Size(0, 0, 0, sum(store.entries(path) for path in paths if path is not None))
 
     def load_content(self, request: Request) -> Content:
-        """Call the loader, importing it first where it is given by name."""
+        """Call the loader, which is imported first if it is given by name."""
         if callable(self.loader):
             return self.loader(request)
         module, _, function = self.loader.partition(":")

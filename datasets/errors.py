@@ -1,11 +1,10 @@
-"""The one error that users of data sets meet."""
+"""The error that data sets raise."""
 
 
 class DataError(ValueError):
-    """The error that a data set, an option or a file cannot be used; the message is one sentence with the
-    remedy."""
+    """Raised if a data set, an option or a file cannot be used; the message explains what to do."""
 
 
 def short(error: Exception) -> str:
-    """Quote what another library says was wrong, on one line and cut to 80 characters."""
+    """Return the message of another library's error on one line, cut to 80 characters."""
     return " ".join(str(error).split())[:80] or type(error).__name__

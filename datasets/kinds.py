@@ -1,4 +1,4 @@
-"""Kinds of labels."""
+"""The kinds of labels."""
 
 DEFAULT_LOSSES = {
     "binary": "logistic",

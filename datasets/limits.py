@@ -1,4 +1,4 @@
-"""Limits on the size and content of a file."""
+"""Limits on the size and content of uploaded files."""
 
 from dataclasses import dataclass
 
@@ -21,8 +21,11 @@ MAX_FEATURES = 20_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a visitor's file: bytes as it is and decompressed, lines, largest index of a feature, number
-    of labels, and values of a table."""
+    """Limits on a file that a visitor uploads.
+
+    They concern its bytes (``size``), its bytes after decompression, its lines, and the largest feature
+    index. They also concern the number of labels, and of values in a table.
+    """
 
     size: int
     unpacked: int

@@ -1,8 +1,8 @@
-"""Products of features, computed block by block and never held as a whole.
+"""Features with products of pairs, computed block by block and never stored as a whole.
 
 A solver uses ``shape``, ``nnz``, ``binary`` and ``csc_rows(lo, hi)``, which returns rows lo to hi in CSC
-form: indptr (d + 1,) int64, indices int32 counted from lo and sorted within each column, and values float64,
-or None where all are one.
+form: indptr (d + 1,) int64, indices int32 relative to lo and sorted within each column, and values float64,
+or None if all values are one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from .limits import MAX_FEATURES
 
 
 def check_sparse(X: scipy.sparse.spmatrix) -> None:
-    """Raise ValueError if the arrays of a sparse matrix do not make one of its shape: compiled code would
-    read beyond them."""
+    """Raise ValueError if the arrays of a sparse matrix do not fit its shape.
+
+    Compiled code would read out of bounds.
+    """
     if X.format == "coo":
         type(X)((X.data, X.coords), shape=X.shape)
     elif X.format in ("csr", "csc", "bsr"):
@@ -28,25 +30,25 @@ def check_sparse(X: scipy.sparse.spmatrix) -> None:
 
 
 class Products:
-    """Features, the products of every two of them, and a constant.
+    """Features, the products of all pairs of them, and a constant.
 
-    Columns are the d0 features, the pairs (i, j), i < j, in lexicographic order, and the constant 1 last. A
-    binary matrix stores no values. Otherwise a product of two non-zeros counts as a non-zero even if it
-    underflows.
+    Columns are the d0 features, the pairs (i, j), i < j, in lexicographic order, and finally the constant 1.
+    A binary matrix stores no values. Otherwise a product of two nonzeros is stored even if it underflows to
+    0.
 
     Parameters
     ----------
     base : array or sparse matrix, shape (n, d0)
         The features.
     degree : int, default 2
-        1 leaves the products out.
+        The degree of the products; 1 omits them.
     bias : bool, default True
         Whether to add the constant.
 
     Raises
     ------
     DataError
-        If there are more columns than 20,000,000.
+        If there are more than 20,000,000 columns.
 
     Examples
     --------
@@ -82,21 +84,21 @@ class Products:
         )
 
     def take(self, rows: np.ndarray) -> Products:
-        """Return the matrix of these rows, in this order."""
+        """Return the matrix of the rows with these indices, in this order."""
         return Products(self.base(rows), self.degree, self.bias)
 
     def with_constant(self) -> Products:
-        """Return the matrix with the constant 1 as its last column, added if necessary."""
+        """Return the matrix with the constant 1 as its last column; it is added if it is missing."""
         return self if self.bias else Products(self.base(), self.degree)
 
     def base(self, rows: np.ndarray | slice = slice(None)) -> scipy.sparse.csr_matrix:
-        """Return the features without products and constant, (n, d0)."""
+        """Return rows of the features, without products and constant, as a CSR matrix."""
         data = np.ones(len(self._indices), np.int8) if self.binary else self._values
         whole = scipy.sparse.csr_matrix((data, self._indices, self._indptr), (self.shape[0], self.n_base))
         return whole[rows]
 
     def csc_rows(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return rows lo .. hi by columns, see the protocol above; releases the GIL."""
+        """Return rows lo to hi in CSC form, as described in the module's docstring; releases the GIL."""
         rows = self._indptr, self._indices, self.n_base, self.degree, self.bias, lo, hi
         indptr = np.zeros(self.shape[1] + 1, np.int64)
         _count(*rows, indptr)
@@ -109,7 +111,7 @@ class Products:
 
 @numba.njit(nogil=True, cache=True)
 def _count(indptr, indices, d0, degree, bias, lo, hi, counts):
-    """Count the non-zeros of column c in rows lo .. hi, in counts[c + 1]."""
+    """Count the nonzeros of each column c in rows lo to hi, into counts[c + 1]."""
     for i in range(lo, hi):
         begin, end = indptr[i], indptr[i + 1]
         for p in range(begin, end):
@@ -126,8 +128,10 @@ def _count(indptr, indices, d0, degree, bias, lo, hi, counts):
 
 @numba.njit(nogil=True, cache=True)
 def _fill(indptr, indices, d0, degree, bias, lo, hi, values, ends, out, out_values):
-    """Fill in row numbers, counted from lo, and values; ends[c] moves from the start of column c to its
-    end."""
+    """Write row indices, relative to lo, and values into ``out`` and ``out_values``.
+
+    ``ends[c]`` is the start of column c before the call, and its end afterwards.
+    """
     valued = len(values) > 0
     for i in range(lo, hi):
         row = np.int32(i - lo)

@@ -1,4 +1,4 @@
-"""Metrics of tagged sentences."""
+"""Metrics for tagged sentences."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ENTITY_PREFIXES = ("I-", *FIRST_PREFIXES, *LAST_PREFIXES)
 
 @dataclass(frozen=True)
 class EntityScores:
-    """Precision, recall and F1 of a type of entities.
+    """Precision, recall and F1 of one type of entities.
 
     Attributes
     ----------
     true, found, correct : int
-        Entities in the truth, in the prediction, and in both.
+        Numbers of entities in the truth, in the prediction, and in both.
     """
 
     true: int
@@ -43,18 +43,19 @@ def entity_scores(
 ) -> dict[str, EntityScores]:
     """Score predicted tags by entities, as CoNLL's conlleval does.
 
-    An entity is correct where both ends and the type are. A tag that does not continue an entity of its type
-    starts one, whatever its prefix; a negative code, of a tag unseen in training, is no entity.
+    An entity is correct if both of its ends and its type are. A tag that does not continue an entity of its
+    type starts a new one, whatever its prefix. Negative codes, which stand for tags unseen in training, are
+    outside of entities.
 
     Parameters
     ----------
     label_names : tuple of str
-        O, B-type and I-type, by their codes; or those of IOBES (S- for a single token, E- for the last) or
-        of BILOU (U- and L- for the same).
+        Names of the tags by code: O, B-type and I-type, or those of IOBES (S- for a single token, E- for the
+        last) or BILOU (U- and L- for the same).
     y_true, y_pred : array, shape (n_tokens,)
         Codes of tags.
     offsets : array, shape (n_sequences + 1,)
-        Sequence i has the tokens ``offsets[i]`` to ``offsets[i + 1]``.
+        Sequence i consists of the tokens ``offsets[i]`` to ``offsets[i + 1]``, the last excluded.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def entity_f1(
 
 
 def _entities(kind: np.ndarray, begins: np.ndarray, closes: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return (start, last token, type) of the entities, in order of their starts: (n, 3)."""
+    """Return the entities in order of their starts, (n, 3): first token, last token, type."""
     inside = kind >= 0
     # the type of an entity that is still open before each token
     before = np.where(first, -1, np.concatenate([[-1], np.where(closes, -1, kind)[:-1]]))

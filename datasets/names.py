@@ -1,4 +1,4 @@
-"""Names of features that are made when asked for."""
+"""Names of features that are computed on demand."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class LazyNames(Sequence):
 
     @classmethod
     def numbered(cls, count: int, prefix: str = "x", first: int = 1) -> LazyNames:
-        """Return prefix1, prefix2, ..."""
+        """Return the names prefix1, prefix2, ..., numbered from ``first``."""
         return cls(count, lambda i: f"{prefix}{i + first}")
 
     @classmethod
     def pixels(cls, height: int, width: int) -> LazyNames:
-        """Return names like "pixel (3, 5)", row by row, counted from 1."""
+        """Return names of pixels row by row, such as "pixel (3, 5)" for row 3, column 5, counted from 1."""
         return cls(height * width, lambda i: PIXEL.format(i // width + 1, i % width + 1))
 
 
 def with_doubles(names: Sequence[str], columns: Sequence[int] | np.ndarray) -> Sequence[str]:
-    """Return names of features and, behind them, of copies of some of them."""
+    """Return the names of the features, followed by names for copies of the features ``columns``."""
     d = len(names)
     return LazyNames(
         d + len(columns), lambda i: names[i] if i < d else f"{names[int(columns[i - d])]} (double)"
@@ -49,7 +49,7 @@ def with_doubles(names: Sequence[str], columns: Sequence[int] | np.ndarray) -> S
 
 
 def with_products(names: Sequence[str], degree: int, bias: bool) -> Sequence[str]:
-    """Return the names of the columns of `Products` of features called `names`."""
+    """Return the names of the columns of `Products`, given the names of the features."""
     d = len(names)
     pairs = d * (d - 1) // 2 if degree == 2 else 0
 

@@ -1,4 +1,4 @@
-"""Options of data sets: declared once, read by the command line, the page and Python alike."""
+"""Options of data sets, declared once for the command line, the page and Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import DataError
 
 
 def holds(when: str, options: Mapping[str, Any]) -> bool:
-    """Return whether options have the values that ``when`` lists, as in "task=binary,split=given".
+    """Return whether options have the values listed in ``when``, such as "task=binary,split=given".
 
     An empty ``when`` always holds.
     """
@@ -21,20 +21,20 @@ def holds(when: str, options: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a data set: a choice, a number within bounds, or a text.
+    """An option of a data set: a choice, a number within bounds, or a string.
 
     Attributes
     ----------
     name, title : str
-        What scripts and forms call it.
+        Its name in scripts and in forms.
     default : int, float, str or None
-        An integer makes it take whole numbers.
+        Its default; if that is an integer, the option only accepts integers.
     help : str
-        What it does, in a few words.
+        A short description.
     low, high : float, optional
-        Bounds, both included.
+        Bounds, both inclusive.
     choices : tuple of str, optional
-        Words that it takes, besides numbers if there are bounds.
+        The strings that it accepts, in addition to numbers if there are bounds.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Option:
 
     @property
     def numeric(self) -> type | None:
-        """Return the type of numbers that the option takes; return None if it takes only words."""
+        """Return the type of numbers that the option accepts; return None if it accepts only strings."""
         if isinstance(self.default, int):
             return int
         if isinstance(self.default, float) or self.low is not None or self.high is not None:
@@ -62,7 +62,7 @@ class Option:
 
     @property
     def allowed(self) -> str:
-        """Return the allowed values in words."""
+        """Return a description of the allowed values."""
         parts = [", ".join(self.choices)] if self.choices else []
         if self.numeric:
             kind = "a whole number" if self.numeric is int else "a number"
@@ -76,7 +76,10 @@ class Option:
         return " or ".join(parts) or "a text"
 
     def parse(self, value: Any) -> Any:
-        """Return a value, given as a text or not, after checking it. Raises DataError with those allowed."""
+        """Return the checked value of the option, which may be given as a string.
+
+        Raises DataError if it is invalid; the message lists what is allowed.
+        """
         if value is None and self.default is None:
             return None
         text = str(int(value) if isinstance(value, bool) else value).strip()

@@ -1,4 +1,4 @@
-"""The list of data sets and how an id becomes a Dataset."""
+"""The registry of data sets, and functions that load a data set by its id."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ DATA_NAMESPACE = ContextVar("DATA_NAMESPACE", default="")
 
 
 def register(entry: DataSetInfo) -> DataSetInfo:
-    """Add a data set to the list, so that command line, page and :func:`load` know it.
+    """Register a data set, so that the command line, the page and :func:`load` know it.
 
-    If a notebook's cell is run again, the new entry replaces the old one: their loaders have one name.
+    If a notebook's cell is run again, the new entry replaces the old one, because their loaders have the same
+    name.
 
     Parameters
     ----------
     entry : DataSetInfo
-        The set: its id, kind of labels, loader and options.
+        Its description, with id, kind of labels, loader and options.
 
     Returns
     -------
     DataSetInfo
-        The same entry; in a plug-in that is loaded with a namespace, with this and a dash before its id.
+        The same entry; in a plug-in that is loaded with a namespace, its id has the namespace and a dash in
+        front.
 
     Raises
     ------
@@ -76,7 +78,8 @@ def register(entry: DataSetInfo) -> DataSetInfo:
 
 
 def _succeeds(new: object, old: object) -> bool:
-    """Return whether two loaders are functions of the same module and qualified name."""
+    """Return whether two loaders have the same module and qualified name, as after a notebook's cell is run
+    again."""
     names = [
         (getattr(loader, "__module__", None), getattr(loader, "__qualname__", None)) for loader in (new, old)
     ]
@@ -84,7 +87,7 @@ def _succeeds(new: object, old: object) -> bool:
 
 
 def describe(id: str) -> DataSetInfo:
-    """Return the entry of a data set or of the user's own file; nothing is loaded.
+    """Return the description of a data set or of the user's own file, without loading the data.
 
     Parameters
     ----------
@@ -131,7 +134,7 @@ def own_id(path: str) -> str:
     Parameters
     ----------
     path : str
-        A path, whose first line tells the format, or FORMAT:PATH.
+        A path, in which case the format is recognized by the file's content, or FORMAT:PATH.
 
     Returns
     -------
@@ -154,7 +157,7 @@ def own_id(path: str) -> str:
 
 
 def offer(path: str) -> DataSetInfo:
-    """Read a user's own file and add it to the list, so that a server offers it to every visitor.
+    """Load a user's own file and register it, so that a server offers it to every visitor.
 
     Parameters
     ----------
@@ -164,7 +167,8 @@ def offer(path: str) -> DataSetInfo:
     Returns
     -------
     DataSetInfo
-        The entry, with the kind of labels that the file has, or the one that is already there.
+        Its description, with the kind of labels found in the file, or the existing one if it is already
+        registered.
 
     Raises
     ------
@@ -178,7 +182,7 @@ def offer(path: str) -> DataSetInfo:
 
 
 def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options: Any) -> Dataset:
-    """Load a data set by its id, or the user's own file by FORMAT:PATH.
+    """Load a data set by its id, or a user's own file by FORMAT:PATH.
 
     Parameters
     ----------
@@ -187,9 +191,10 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
     seed : int, default 0
         The seed of random splits and of generators.
     progress : callable, optional
-        Called as ``progress(text, fraction)`` with the work under way and its share done, or None.
+        Called as ``progress(text, fraction)`` with the current task and the fraction done, or None if
+        unknown.
     **options
-        Those that ``describe(id).options`` lists, as texts or values.
+        Those that ``describe(id).options`` lists, as strings or values.
 
     Returns
     -------
@@ -199,7 +204,7 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
     ------
     DataError
         If the id, an option or a value is unknown, a file is missing or cannot be read, or the data cannot be
-        used. The message is one sentence that says what would be right.
+        used. The message explains what to do.
 
     Examples
     --------

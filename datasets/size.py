@@ -1,4 +1,4 @@
-"""Size of a data set, known before it is made."""
+"""The size of a data set, estimated before it is loaded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Size:
-    """Rows of both parts, features, outputs (classes, labels, nodes) and non-zeros; ``by`` names the options
-    that make the set smaller, the most effective first."""
+    """The size of a data set: rows of both parts, features, outputs (classes, labels or nodes) and nonzeros.
+
+    ``by`` lists the options that reduce the size, the most effective first.
+    """
 
     rows: int
     features: int
@@ -19,8 +21,8 @@ class Size:
     by: tuple[str, ...] = ()
 
     def with_common(self, options: Mapping[str, Any]) -> Size:
-        """Return the size after the options that all sets have: ``double``, ``degree``, ``bias`` and
-        ``positive``."""
+        """Return the size after the common options ``double``, ``degree``, ``bias`` and ``positive`` are
+        applied."""
         double = options.get("double", 0)
         features, nonzeros, by = self.features + double, self.nonzeros, self.by
         nonzeros += min(double * self.rows, nonzeros)
@@ -40,9 +42,12 @@ class Size:
 
 
 def generated(options: Mapping[str, Any], by: Sequence[str], outputs: str = "") -> Size:
-    """Estimate the size of a generated set. Its option ``outputs`` counts its outputs (one if it has none),
-    and its options ``by`` make it smaller. A quarter as many samples are for testing, and every row has a
-    non-zero."""
+    """Estimate the size of a generated data set from the values of its options.
+
+    ``outputs`` is the name of the option with the number of outputs; "" means one output. ``by`` lists the
+    options that reduce the size. The test part has a quarter as many samples as the training part, and every
+    row has at least one nonzero.
+    """
     samples, features = options["n_samples"], options["n_features"]
     rows = (samples + max(samples // 4, 1)) * options.get("length", 1)
     per_row = min(max(options["density"] * features, 1), features)

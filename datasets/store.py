@@ -1,4 +1,4 @@
-"""Files of data sets: folders, downloads, digests."""
+"""Files of data sets: folders, downloads, checksums."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class DataFile:
     Attributes
     ----------
     path : str
-        The path below a data folder, or an absolute one.
+        The path relative to a data folder, or an absolute one.
     url, sha256 : str, optional
-        Where to download it, and its checksum; nothing is downloaded without one.
+        The URL from which to download it, and its checksum; without a URL nothing is downloaded.
     when : str
-        The options that need it, such as "task=multilabel,split=given"; all where empty.
+        The options that need it, such as "task=multilabel,split=given"; "" if it is always needed.
     """
 
     path: str
@@ -37,18 +37,19 @@ class DataFile:
 
 
 def folders() -> list[Path]:
-    """List the folders searched for data files: SOLVERSCOPE_DATA first, then the cache."""
+    """Return the folders that are searched for data files: SOLVERSCOPE_DATA if set, then the
+    download folder."""
     given = os.environ.get("SOLVERSCOPE_DATA")
     return ([Path(given)] if given else []) + [cache_folder()]
 
 
 def cache_folder() -> Path:
-    """Return the folder for downloads: `data` in the home folder."""
+    """Return the folder for downloads, `data` in the home folder."""
     return home() / "data"
 
 
 def home() -> Path:
-    """Return SOLVERSCOPE_HOME, or the platform's folder for user data; it need not exist yet."""
+    """Return SOLVERSCOPE_HOME, or the platform's folder for user data; the folder may not exist yet."""
     given = os.environ.get("SOLVERSCOPE_HOME")
     if not given:
         import platformdirs
@@ -58,8 +59,10 @@ def home() -> Path:
 
 
 def find(path: str) -> Path | None:
-    """Return the file at `path` below a data folder, compressed as named or otherwise; None if there is
-    none."""
+    """Return the file at `path` in a data folder, or None if there is none.
+
+    It may be compressed in another way than `path` indicates, or not at all.
+    """
     stem = path
     for suffix in SUFFIXES:
         stem = stem.removesuffix(suffix)
@@ -71,14 +74,18 @@ def find(path: str) -> Path | None:
 
 
 def own_path(name: str) -> Path:
-    """Return the path of a user's own file, with ~ expanded. Raises DataError for a NUL character."""
+    """Return the path of a user's own file, with ~ expanded. Raises DataError if it contains a
+    NUL character."""
     if "\0" in name:
         raise DataError(f"{name[:80]!r} cannot be the name of a file: leave the NUL character out.")
     return Path(os.path.expanduser(name))
 
 
 def open_regular(path: Path) -> io.BufferedReader:
-    """Open a file for reading. Raises OSError, and DataError for a pipe or a device, which may never end."""
+    """Open a regular file for reading.
+
+    Raises OSError if it cannot be opened, and DataError for a pipe or a device, which may never end.
+    """
     # to open a pipe without a writer would block indefinitely
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
@@ -89,7 +96,7 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def advice(file: DataFile, source: str) -> str:
-    """Return the remedy if ``file``, which comes from ``source``, is missing."""
+    """Return instructions on how to get a missing ``file``, which comes from ``source``."""
     place = f"put it at {folders()[0] / file.path}"
     if not os.environ.get("SOLVERSCOPE_DATA"):
         place += ", or name your data folder in SOLVERSCOPE_DATA"
@@ -98,9 +105,9 @@ def advice(file: DataFile, source: str) -> str:
 
 
 def fetch(file: DataFile, source: str, progress: Progress) -> Path:
-    """Return the path of ``file``, after downloading it if need be.
+    """Return the path of ``file``, which is downloaded if it is missing.
 
-    Raises DataError that says which file to put where, if it has no address or the download fails.
+    Raises DataError if it has no URL or the download fails; the message says which file to put where.
     """
     found = find(file.path)
     if found:
@@ -130,7 +137,7 @@ def fetch(file: DataFile, source: str, progress: Progress) -> Path:
 
 
 class _Bar:
-    """The progress bar that pooch calls; it passes the fraction on."""
+    """A progress bar for pooch that passes the fraction on."""
 
     def __init__(self, file: DataFile, progress: Progress):
         self.total, self.done = 0, 0
@@ -148,13 +155,14 @@ class _Bar:
 
 
 def entries(path: Path) -> int:
-    """Estimate how many values a file holds: one in four bytes, six times as many if it is compressed."""
+    """Estimate how many values a file contains: one per four bytes, and six times as many if it is
+    compressed."""
     packed = path.suffix in (".gz", ".bz2", ".xz", ".zip", ".npz")
     return path.stat().st_size * (6 if packed else 1) // 4
 
 
 def sha256(*paths: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal; of several files, that of their digests in order."""
+    """Return the SHA-256 of a file in hexadecimal; for several files, return that of their joined digests."""
     digests = []
     for path in paths:
         with open_regular(path) as stream:

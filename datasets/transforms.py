@@ -1,4 +1,5 @@
-"""Options of all data sets: split, scale, products of features, one class against the rest, class weights."""
+"""The common options of data sets: split, scale, products of features, one class against the rest, class
+weights."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ ABOUT = ("id", "summary", "description", "source", "terms", "penalty")
 
 
 def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
-    """Apply the options of all sets to what a loader returned. Raises DataError for unusable data."""
+    """Apply the common options to the content that a loader returned. Raises DataError if the data are
+    unusable."""
     options = request.options
     kind = content.kind or entry.kind_before(options)
     if len(entry.splits) > 1:
@@ -80,10 +82,10 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
 
 
 def balanced(data: Dataset) -> tuple[float, ...]:
-    """Return the weight of each class with which all classes count alike: n_samples/(n_classes n_c), n_c the
-    training samples of class c.
+    """Return class weights that give all classes the same total weight.
 
-    Classes without training samples do not count. Raises DataError unless a sample has one class.
+    They are n_samples/(n_classes n_c), with n_c training samples of class c. Classes without training samples
+    get weight 0 and are not included in n_classes. Raises DataError unless each sample has exactly one class.
     """
     if data.kind not in ONE_CLASS:
         raise DataError(
@@ -96,7 +98,7 @@ def balanced(data: Dataset) -> tuple[float, ...]:
 
 
 def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
-    """Complete the return value of a loader by the digest and the names of features, if they are missing.
+    """Check the return value of a loader, and add the digest and names of features if they are missing.
 
     Raises DataError if the value is invalid.
     """
@@ -132,7 +134,7 @@ def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
 
 
 def _check_array(what: str, array: Any) -> None:
-    """Raise DataError where an array holds no real numbers, hides some, or is a malformed sparse matrix."""
+    """Raise DataError if an array is not of real numbers, is masked, or is a malformed sparse matrix."""
     if np.ma.is_masked(array):
         raise DataError(f"{what} is a masked array with hidden entries; fill them, or leave out their rows.")
     if hasattr(array, "dtype") and array.dtype.kind not in "biuf":
@@ -145,7 +147,7 @@ def _check_array(what: str, array: Any) -> None:
 
 
 def _summed(X: Any) -> Any:
-    """Return features; sparse ones by rows, as float64 of which a sum is exact, with each entry once."""
+    """Return features; if they are sparse, return them as CSR of float64 with duplicate entries summed."""
     if not scipy.sparse.issparse(X):
         return X
     given, X = X, scipy.sparse.csr_matrix(X.astype(np.float64, copy=False))
@@ -156,18 +158,19 @@ def _summed(X: Any) -> Any:
 
 
 def _real(X: Any) -> Any:
-    """Convert numbers: dense to float64 in C order, sparse to CSR of float64; lazy features stay."""
+    """Convert features to float64: dense arrays in C order, sparse matrices in CSR form. Others stay as they
+    are."""
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X, dtype=np.float64)
     return scipy.sparse.csr_matrix(X, dtype=np.float64) if scipy.sparse.issparse(X) else X
 
 
 def split(content: Content, kind: str, how: str, seed: int) -> Content:
-    """Split into training and test part: "given", "none" (everything for training), "random" (4/5 and 1/5) or
-    "auto".
+    """Split into training and test part.
 
-    "auto" is "given" where there is a test part, "random" otherwise. A random split is stratified by class
-    where a sample has one.
+    "given" keeps the test part, "none" uses all samples for training, and "random" draws 4/5 of them. "auto"
+    is "given" if there is a test part, and "random" otherwise. A random split is stratified by class if each
+    sample has one.
     """
     if how == "given" or (how == "auto" and content.test is not None):
         return content
@@ -184,12 +187,12 @@ def split(content: Content, kind: str, how: str, seed: int) -> Content:
 
 
 def _strata(part: Part, kind: str) -> np.ndarray:
-    """Return the class of each sample, 0 where samples have none or more than one."""
+    """Return the class of each sample, or zeros if samples do not have exactly one class."""
     return part.y if kind in ("binary", "multiclass", "tree") else np.zeros(part.n_samples, np.int8)
 
 
 def _parted(content: Content, pool: Part, train: np.ndarray, test: np.ndarray) -> Content:
-    """Train on some samples of ``pool``, and hold out others."""
+    """Return ``content`` with the samples ``train`` and ``test`` of ``pool`` as its parts."""
     texts = content.texts
     if texts is not None:
         content = replace(content, texts=lambda i: texts(int(train[i])))
@@ -197,9 +200,9 @@ def _parted(content: Content, pool: Part, train: np.ndarray, test: np.ndarray) -
 
 
 def hold_out(content: Content, kind: str, which: str, seed: int) -> Content:
-    """Replace the test part by one of K parts of the training part, drawn with ``seed``: the k-th for "k/K".
+    """Replace the test part by the k-th of K folds of the training part, drawn with ``seed``.
 
-    The parts are disjoint and stratified by class.
+    ``which`` is "k/K". The folds are disjoint and stratified by class.
     """
     n = content.train.n_samples
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", which)
@@ -217,10 +220,9 @@ def hold_out(content: Content, kind: str, which: str, seed: int) -> Content:
 
 
 def stratified(y: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Split samples by class, and return the sorted numbers of both parts.
+    """Split samples by class, and return the sorted indices of both parts.
 
-    The share ``fraction`` of each class, rounded, goes to the second part; one sample at least stays in the
-    first.
+    The second part gets ``fraction`` of each class, rounded; at least one sample remains in the first part.
     """
     chosen = np.zeros(len(y), bool)
     order = rng.permutation(len(y))
@@ -250,9 +252,10 @@ def _pool(first: Part, second: Part) -> Part:
 
 
 def weigh(counts: list[Any], weighting: str) -> list[Any]:
-    """Weigh word counts: as they are, as 0/1, or as tf-idf.
+    """Weight word counts: unchanged ("counts"), as 0/1, or by tf-idf.
 
-    tf-idf is count · (log(n / f) + 1), f of the n training documents having the word; training comes first.
+    tf-idf is count · (log(n / f) + 1), where f of the n training documents contain the word. The first matrix
+    is the training part.
     """
     if weighting == "counts":
         return counts
@@ -270,11 +273,11 @@ def _with_data(X: Any, data: np.ndarray) -> Any:
 
 
 def scale(matrices: list[Any], how: str | float) -> list[Any]:
-    """Scale features; statistics are those of the first, the training part.
+    """Scale features by statistics of the first matrix, the training part.
 
     "unit": rows of Euclidean norm 1; "minmax": training features to [0, 1]; "center": features of mean 0;
     "standard": of mean 0 and variance 1; "sample-standard": the same for rows, then for features (LIBSVM's
-    `leu`); a number: division by it. Raises DataError where this would make a large sparse matrix dense.
+    `leu`); a number: division by it. Raises DataError if this would make a large sparse matrix dense.
     """
     if how == "none" or 0 in matrices[0].shape:
         return matrices
@@ -304,9 +307,9 @@ def _scaled(matrices: list[Any], how: str | float) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Spread:
-    """Mean and deviation of rows or columns: ``origin + unit * mean`` and ``unit * deviation``.
+    """Mean ``origin + unit * mean`` and standard deviation ``unit * deviation`` of rows or columns.
 
-    ``rounding`` bounds the rounding errors of what is standardized.
+    ``rounding`` bounds the rounding errors of standardized entries.
     """
 
     origin: np.ndarray
@@ -320,12 +323,12 @@ class _Spread:
 
 
 def _spread(X: np.ndarray, axis: int, noise: float = 0.0) -> _Spread:
-    """Measure the spread along an axis; ``noise`` bounds the errors that entries have.
+    """Compute mean and deviation along an axis; ``noise`` bounds the errors of the entries.
 
-    A mean over n entries is off by up to n ε |mean|, and so is the deviation of a constant. A column is
-    therefore constant by its width, largest minus smallest entry. If the width is small relative to the
-    entries, they are counted from the smallest, which is exact: a small spread is as precise as a large one.
-    Units are powers of two: squares neither overflow nor vanish.
+    The computed deviation of a constant column of n entries may be as large as n ε |mean|. Therefore a column
+    is constant if its width, the largest minus the smallest entry, is within rounding. If the width is small
+    relative to the entries, the smallest is subtracted first, which is exact and keeps small deviations
+    precise. Units are powers of two, so that squares neither overflow nor underflow.
     """
     low, high = X.min(axis, keepdims=True), X.max(axis, keepdims=True)
     largest, width = np.maximum(-low, high), high - low
@@ -340,13 +343,16 @@ def _spread(X: np.ndarray, axis: int, noise: float = 0.0) -> _Spread:
 
 
 def _centred(matrices: list[np.ndarray]) -> list[np.ndarray]:
-    """Subtract the means of the columns of the first, the training part."""
+    """Subtract the column means of the first matrix, the training part, from all matrices."""
     spread = _spread(matrices[0], 0)
     return [((X - spread.origin) / spread.unit - spread.mean) * spread.unit for X in matrices]
 
 
 def scaled_targets(labels: list[Any], kind: str, how: str) -> list[Any]:
-    """Scale numeric targets by statistics of the first, the training part. Raises DataError for classes."""
+    """Scale numeric targets by statistics of the first array, the training part.
+
+    Raises DataError if the labels are not numeric.
+    """
     if how == "none":
         return labels
     if kind not in NUMERIC:
@@ -387,7 +393,7 @@ def _minmax(matrices: list[Any]) -> list[Any]:
 
 
 def _lowered(X: Any, columns: np.ndarray, low: np.ndarray) -> Any:
-    """Subtract ``low`` from some columns of a sparse matrix, which are then full."""
+    """Subtract ``low`` from some columns of a sparse matrix, in which these columns become dense."""
     places = np.flatnonzero(columns)
     if not places.size:
         return X
@@ -407,8 +413,10 @@ def _dense(X: Any, how: str) -> np.ndarray:
 
 
 def doubled(matrices: list[Any], names: Sequence[str], count: int) -> tuple[list[Any], Sequence[str]]:
-    """Append copies of the ``count`` features that are non-zero in most training samples. Raises DataError
-    if there are fewer."""
+    """Append copies of the ``count`` features that are nonzero in most training samples.
+
+    Raises DataError if there are fewer features.
+    """
     if not count:
         return matrices, names
     train = matrices[0]
@@ -424,12 +432,12 @@ def doubled(matrices: list[Any], names: Sequence[str], count: int) -> tuple[list
 
 
 def _append_columns(X: Any, more: Any) -> Any:
-    """Append columns to X."""
+    """Append columns to a dense or sparse matrix."""
     return scipy.sparse.hstack([X, more], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, more])
 
 
 def expand(X: Any, degree: int, bias: bool) -> Any:
-    """Add products of degree 2, lazily, and a constant last column."""
+    """Add products of degree 2, which are computed on demand, and a constant last column."""
     if degree == 2:
         from .matrix import Products
 
@@ -440,9 +448,10 @@ def expand(X: Any, degree: int, bias: bool) -> Any:
 def one_against_rest(
     labels: list[Any], names: tuple[str, ...], kind: str, positive: str, parents: np.ndarray | None
 ) -> tuple[list[np.ndarray], tuple[str, str]]:
-    """Return labels +1 for the class called `positive` and -1 for the others; and the two names.
+    """Return labels +1 for the class called `positive` and -1 for all others, with the two class names.
 
-    "even" and "odd" stand for several classes where all are numbers.
+    In a tree, descendants of the class are included. "even" and "odd" select several classes if all names are
+    numbers. Raises DataError if there is no such class.
     """
     if positive in names:
         chosen, rest = [names.index(positive)], f"not {positive}"

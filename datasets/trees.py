@@ -1,4 +1,4 @@
-"""Trees of classes as arrays."""
+"""Class hierarchies as arrays of parents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ ROOT = "all"
 
 @dataclass(frozen=True)
 class Tree:
-    """Named nodes and parents (n,) int32, -1 for the root, node 0; a parent comes before its children."""
+    """A tree: names of the nodes, and their parents, (n,) int32. Node 0 is the root, with parent -1.
+
+    Parents come before their children.
+    """
 
     parents: np.ndarray
     names: tuple[str, ...]
@@ -22,7 +25,9 @@ class Tree:
     @classmethod
     def of(cls, parent: Mapping[str, str], tops: Iterable[str], source: str = "The tree") -> Tree:
         """Return the tree with the given parents of nodes and a common root above `tops`, level by level.
-        Raises DataError, with the name of its source, if nodes cannot be reached from the root."""
+
+        Raises DataError, which names ``source``, if nodes cannot be reached from the root.
+        """
         children: dict[str, list[str]] = {}
         for below, above in parent.items():
             children.setdefault(above, []).append(below)
@@ -41,7 +46,8 @@ class Tree:
 
     @classmethod
     def of_paths(cls, paths: Iterable[str]) -> Tree:
-        """Return the tree of nodes written as paths from the top, 2/1/3, with all that lies above them."""
+        """Return the tree of nodes written as paths from the top, such as 2/1/3, including all nodes above
+        them."""
         parent: dict[str, str] = {}
         tops: dict[str, None] = {}
         for path in paths:
@@ -52,19 +58,19 @@ class Tree:
         return cls.of(parent, tops)
 
     def ids(self) -> dict[str, int]:
-        """Return the node of each name."""
+        """Return the index of each node by name."""
         return {name: i for i, name in enumerate(self.names)}
 
 
 def leaves(parents: np.ndarray) -> np.ndarray:
-    """Return nodes without children."""
+    """Return the indices of nodes without children."""
     inner = np.zeros(len(parents), bool)
     inner[parents[parents >= 0]] = True
     return np.flatnonzero(~inner)
 
 
 def below(parents: np.ndarray, node: int) -> np.ndarray:
-    """Return mask of the node and all its descendants; parents come before their children."""
+    """Return a mask of the node and all its descendants; parents must come before their children."""
     mask = np.zeros(len(parents), bool)
     mask[node] = True
     for i in range(node + 1, len(parents)):

@@ -1,1 +1,1 @@
-"""Exchange with benchopt: exported benchmarks, the classes that they inherit, its results and their plot."""
+"""Exchange with benchopt: exported benchmarks, their base classes, and benchopt's results with their plot."""

@@ -1,6 +1,6 @@
-"""Our data sets, objectives and solvers as classes of benchopt, which exported benchmarks inherit.
+"""Base classes of exported benchmarks: our data sets, objectives and solvers as classes of benchopt.
 
-Import it with benchopt installed.
+Importing this module requires benchopt.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ plugins.load_all()
 
 
 def load_plugins(file: str) -> None:
-    """Load the plug-ins of an exported benchmark, of which ``file`` is one.
+    """Load the plug-ins of an exported benchmark; ``file`` is one of its files.
 
-    They are in its folder ``plugins``, those with a namespace in a folder of that name. A file that is loaded
-    already, from another place, is left out.
+    They are in its folder ``plugins``, those with a namespace in a subfolder of that name. A file whose
+    content is already loaded from another path is skipped.
     """
     here = Path(file).resolve().parent
     folder = next(place for place in (here / "plugins", here.parent / "plugins") if place.is_dir())
@@ -37,13 +37,13 @@ def load_plugins(file: str) -> None:
 
 
 def _chosen(component: Any) -> dict[str, Any]:
-    """Return the values of a component's parameters; a key may name several of them, separated by commas."""
+    """Return the values of a component's parameters, whose keys may be several names separated by commas."""
     names = [name.strip() for key in component.parameters for name in key.split(",")]
     return {name: getattr(component, name) for name in names}
 
 
 class RegistryDataset(BaseDataset):
-    """A data set of the registry: parameters are its options, and ``seed``."""
+    """A data set of the registry; its parameters are the options of the data set and ``seed``."""
 
     data: ClassVar[str]
 
@@ -52,7 +52,7 @@ class RegistryDataset(BaseDataset):
 
 
 class ProblemObjective(BaseObjective):
-    """f(w): parameters are those of :func:`solvers.make_problem`, ``fixed`` are further ones."""
+    """The objective f(w); its parameters, and ``fixed``, are arguments of :func:`solvers.make_problem`."""
 
     fixed: ClassVar[Mapping[str, Any]] = {}
     sampling_strategy = "callback"
@@ -86,10 +86,10 @@ class ProblemObjective(BaseObjective):
 
 
 class RegistrySolver(BaseSolver):
-    """A solver of the registry, ``solver_id``: parameters are its hyper-parameters.
+    """The solver ``solver_id`` of the registry; its parameters are hyper-parameters.
 
-    A random solver whose seed is no parameter gets another seed in each repetition. The warm-up, off
-    benchopt's clock, includes compiling and arrays that are derived from the data once.
+    A randomized solver whose seed is not a parameter gets another seed in each repetition. Compilation, and
+    arrays derived from the data, are part of the warm-up, which benchopt does not time.
     """
 
     solver_id: ClassVar[str]

@@ -1,4 +1,4 @@
-"""The plot of results of benchopt."""
+"""The plot of benchopt's results."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from solverscope.app.views.base.bands import families
 from solverscope.app.views.convergence.convergence import OBJECTIVE_MEASURES, OF_WEIGHTS, Convergence
 from solverscope.solvers import Trace
 
-#: Each dash drawn by characters.
+#: Characters that look like each dash.
 DASH_TEXTS = {"solid": "━━", "dashed": "╍╍", "dotdash": "━·", "dotted": "┉┉"}
 
 
 class BenchoptCurves(Convergence):
-    """Curves that :func:`solverscope.app.benchopt.results.read` returned, of one problem at a time.
+    """Curves read by :func:`solverscope.app.benchopt.results.read`, of one problem at a time.
 
-    A problem is a data set and an objective. All repetitions of a solver are a median with a band. Runs of
-    ours on the same problem are drawn next to them, see :func:`.lasso.in_our_units`.
+    A problem is a data set and an objective. Repetitions of a solver are drawn as a median with a band. Our
+    own runs on the same problem are drawn with them, see :func:`.lasso.in_our_units`.
     """
 
     id = "benchopt"
@@ -46,7 +46,7 @@ class BenchoptCurves(Convergence):
         self._body.append(self.legend)
 
     def open(self, traces: Sequence[Trace]) -> None:
-        """Replace the curves by these, and draw those of the first problem."""
+        """Replace the curves by these traces, and draw those of the first problem."""
         self._problems = groups(traces)
         for alike in self._problems.values():
             styles: dict[str, int] = {}
@@ -57,8 +57,7 @@ class BenchoptCurves(Convergence):
         self._choose(self.problem.value)
 
     def put_beside(self, runs: Sequence[Trace]) -> None:
-        """Draw those runs of ours that have begun next to the curves of their problem, and what is new of
-        them."""
+        """Draw our own runs with the curves of their problem, and update those that have grown."""
         begun = [run for run in runs if len(run)]
         if begun != self._own:
             self._own = begun

@@ -1,4 +1,4 @@
-"""Benchmarks with our data, objectives and solvers, written by ``solverscope benchopt export``."""
+"""Benchmarks of our data, objectives and solvers, as written by ``solverscope benchopt export``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from solverscope.app.settings.own_file_names import named
 from solverscope.app.settings.recipe import Entrant, Recipe
 from solverscope.solvers.rivals.observation_mode import RERUN
 
-#: The module of the classes that the files inherit: it is installed, so that nothing of it is copied.
+#: The installed module with the base classes of the files' classes.
 BASE_MODULE = "solverscope.app.benchopt.base"
-#: The class that each kind of file inherits, and what its docstring calls it.
+#: The base class for each kind of file, and the noun in its docstring.
 BASES = {
     "Dataset": ("RegistryDataset", "A data set"),
     "Objective": ("ProblemObjective", "An objective"),
@@ -28,10 +28,11 @@ LOAD_PLUGINS = f"{BASE_MODULE}.load_plugins(__file__)"
 
 
 def write_benchmark(folder: Path, name: str, cells: Sequence[Experiment]) -> list[Path]:
-    """Write a benchmark of a grid's cells, which are experiments of one run, and return its files.
+    """Write a benchmark of a grid's cells, which are experiments of one run, and return the paths of its
+    files.
 
-    The files of plug-ins that are loaded are copied. Raises ValueError if the folder has files
-    already, or benchopt could not time a solver.
+    The files of loaded plug-ins are copied. Raises ValueError if the folder is not empty, or if benchopt
+    cannot time a solver.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} is there already: name a new folder")
@@ -43,7 +44,7 @@ def write_benchmark(folder: Path, name: str, cells: Sequence[Experiment]) -> lis
 
 
 def _files(folder: Path, title: str, cells: Sequence[Experiment]) -> dict[str, str]:
-    """Return the texts of the files by their paths."""
+    """Return the contents of the files by their paths."""
     recipes = [cell.problem for cell in cells]
     data = _by_name(recipes, lambda recipe: (recipe.data, recipe.options), lambda r: named(r.data))
     entrants = {cell.entrant.label: cell.entrant for cell in cells}
@@ -68,7 +69,7 @@ def _files(folder: Path, title: str, cells: Sequence[Experiment]) -> dict[str, s
 
 
 def _plugins() -> dict[str, str]:
-    """Return the texts of the plug-ins that are loaded from files, by their paths in a benchmark."""
+    """Return the sources of plug-ins that are loaded from files, by their paths in a benchmark."""
     found = dict[str, str]()
     for namespace, path in map(plugins.parsed, plugins.loaded()):
         names = itertools.chain([path.name], (f"{path.stem}_{n}.py" for n in itertools.count(2)))
@@ -80,7 +81,7 @@ def _plugins() -> dict[str, str]:
 def _by_name(
     items: Iterable[Any], key: Callable[[Any], Any], name: Callable[[Any], str]
 ) -> dict[str, list[Any]]:
-    """Group items with equal keys, each group under a name that benchopt and file systems accept."""
+    """Group items with equal keys, and name each group in a way that benchopt and file systems accept."""
     groups: dict[str, list[Any]] = {}
     for item in items:
         groups.setdefault(repr(key(item)), []).append(item)
@@ -118,7 +119,7 @@ def _solver(name: str, entrant: Entrant) -> str:
 
 
 def _file(kind: str, name: str, **attributes: Any) -> str:
-    """Return a file with a class of benchopt that has these attributes and inherits the rest."""
+    """Return the source of a file: a class of benchopt that sets these attributes and inherits the rest."""
     base, about = BASES[kind]
     lines = [f'"""{about} of Solverscope, whose {BASE_MODULE} has the rest."""', ""]
     lines += [f"import {BASE_MODULE}", "", "", f"class {kind}({BASE_MODULE}.{base}):", f"    name = {name!r}"]

@@ -1,4 +1,4 @@
-"""Curves of benchopt's benchmark of the Lasso next to runs of ours on the same problem, in our units."""
+"""Curves of benchopt's Lasso benchmark, rescaled for comparison with our own runs on the same problem."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import NamedTuple
 from solverscope.app.ui import run_styles
 from solverscope.solvers import Trace
 
-#: How benchopt/benchmark_lasso names its objective.
+#: Names of the objective in benchopt/benchmark_lasso.
 LASSO_NAME = re.compile(r"Lasso Regression\[(?P<params>[^\]]*)\]")
 #: Relative difference up to which two λ, or two objectives at w = 0, are equal.
 EQUAL_PROBLEMS = 1e-6
 
 
 class Lasso(NamedTuple):
-    """½‖y - Xw - b‖² + λ‖w‖₁ with λ = ``reg`` · λ_max, and b = 0 unless ``fit_intercept``."""
+    """The objective ½‖y - Xw - b‖² + λ‖w‖₁ with λ = ``reg`` · λ_max, and b = 0 unless ``fit_intercept``."""
 
     reg: float
     fit_intercept: bool
 
     @classmethod
     def of(cls, objective: str) -> Lasso | None:
-        """Return the Lasso that benchopt gave this name; return None for any other objective."""
+        """Parse benchopt's name of an objective; return None if it is not a Lasso."""
         named = LASSO_NAME.fullmatch(objective)
         params = dict(pair.partition("=")[::2] for pair in named["params"].split(",")) if named else {}
         try:
@@ -34,12 +34,12 @@ class Lasso(NamedTuple):
 
 
 def in_our_units(curves: Sequence[Trace], run: Trace, first_style: int = 0) -> list[Trace]:
-    """Return curves of one data set and objective of benchopt as runs on the problem of a run of ours.
+    """Return benchopt's curves of one data set and objective, rescaled to the problem of one of our runs.
 
-    There are none unless that is their problem: the Lasso at the same λ/λ_max, without an intercept, sample
-    weights or penalty factors. The file does not hold the data: the first objective, ½‖y‖² at w = 0, must be
-    that of the run. Where the run's loss is a mean, theirs are divided by the number of instances. The styles
-    of the curves begin at ``first_style``.
+    The result is empty unless both are the Lasso at the same λ/λ_max, without intercept, sample weights or
+    penalty factors. As the file does not contain the data, the objective at w = 0, ½‖y‖², must be equal, too.
+    If the run's loss is a mean, objectives are divided by the number of instances. The styles of the curves
+    are numbered from ``first_style``.
     """
     about = run.info.problem
     lasso = Lasso.of(str(curves[0].info.problem.get("loss"))) if curves else None
@@ -72,7 +72,7 @@ def _scaled(curve: Trace, factor: float, about: dict[str, object]) -> Trace:
 
 
 def groups(curves: Sequence[Trace]) -> dict[str, list[Trace]]:
-    """Return the curves of each data set and objective, by their names."""
+    """Group curves by data set and objective; the keys are "data set · objective"."""
     found: dict[str, list[Trace]] = {}
     for curve in curves:
         about = curve.info.problem

@@ -1,4 +1,5 @@
-"""Results of benchopt, read and written: a parquet file of a table with a row for each iterate."""
+"""Results of benchopt, read from and written to parquet files: a table with a row for each point
+of a curve."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from solverscope.solvers.traces.records import MAX_COUNT, printable
 from solverscope.solvers.traces.segments import segment_at
 from solverscope.solvers.traces.trace import plain
 
-#: Metadata of the file, in which benchopt keeps how it is plotted: the key must be there, if only empty.
+#: Metadata of the file, where benchopt stores plot settings; the key must exist.
 METADATA = {"_meta_json": "{}"}
-#: Sampling strategy of benchopt for a curve with one run for all its points.
+#: Benchopt's name for curves whose points are from a single run.
 SAMPLING_STRATEGY = "callback"
 #: Bytes of a file that is read, its rows and its curves, at most; and characters of a name.
 MAX_RESULTS_BYTES, MAX_ROWS, MAX_CURVES, MAX_CURVE_NAME_LENGTH = 64 << 20, 500_000, 2_000, 300
@@ -45,16 +46,16 @@ REQUIRED = (*TEXT_COLUMNS, "at", "seconds", "value")
 
 
 def available() -> bool:
-    """Return whether pyarrow, which reads and writes parquet files, is installed."""
+    """Return whether pyarrow, which is required for parquet files, is installed."""
     return importlib.util.find_spec("pyarrow") is not None
 
 
 def columns(traces: Sequence[Trace]) -> dict[str, list[Any]]:
-    """Return the columns of the table.
+    """Return the columns of benchopt's table for these runs, which has a row for each iterate.
 
-    They are the names and parameters (``p_``) of the objective, the data set and the solver, the point of
-    the curve, and the machine. Each number of the record has a column that begins with
-    ``objective_``. Time is CPU seconds.
+    There are columns for names and parameters (``p_``) of objective, data set and solver, for the position on
+    the curve, and for the machine. Each numeric field of an iterate has a column with the prefix
+    ``objective_``. Times are CPU seconds.
     """
     rows = [row for trace in traces for row in _rows(trace)]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -62,7 +63,7 @@ def columns(traces: Sequence[Trace]) -> dict[str, list[Any]]:
 
 
 def write(traces: Sequence[Trace], path: Path) -> None:
-    """Write the table to a file."""
+    """Write the table of these runs to a parquet file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -71,18 +72,18 @@ def write(traces: Sequence[Trace], path: Path) -> None:
 
 
 def read(path: Path) -> list[Trace]:
-    """Return the curves of a file that benchopt wrote for any benchmark.
+    """Return the curves in a file of results that benchopt wrote for any benchmark.
 
-    There is a trace for each repetition of a solver with its parameters, on a data set and an objective with
-    theirs. Its label is the solver with its parameters, and the number of the repetition if there are
+    There is a trace for each repetition of a solver, with its parameters, on a data set and an objective,
+    with theirs. Its label is the solver with parameters, and the number of the repetition if there are
     several; ``info.problem`` names data set and objective. Seconds are benchopt's wall seconds. Iterations
-    are benchopt's stopping values if these are increasing whole numbers, else points are numbered. Nothing is
-    unpickled: only columns of numbers and texts are read.
+    are benchopt's stopping values if these are increasing integers, else points are numbered. Only columns of
+    numbers and strings are read, and nothing is unpickled.
 
     Raises
     ------
     ValueError
-        If pyarrow is missing, or the file is too large, damaged or none of benchopt: one sentence.
+        If pyarrow is missing, or the file is too large, damaged or not from benchopt.
     """
     if not available():
         raise ValueError("reading results of benchopt needs pyarrow: install solverscope[benchopt]")
@@ -108,7 +109,7 @@ def read(path: Path) -> list[Trace]:
 
 
 def _columns_of(path: Path) -> dict[str, Any]:
-    """Read the known columns of a file; numbers that it does not have are nan."""
+    """Return the known columns of a file; missing numbers are NaN."""
     import pyarrow.parquet
 
     file = pyarrow.parquet.ParquetFile(path)
@@ -219,5 +220,5 @@ def _named(name: str, params: Mapping[str, Any]) -> str:
 
 
 def _prefixed(prefix: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters by column name, as texts: one column has values of several solvers."""
+    """Return parameters by column name, as strings, because a column has values of several solvers."""
     return {prefix + key: None if value is None else str(value) for key, value in plain(params).items()}

@@ -1,1 +1,1 @@
-"""The command line: commands, their input and their output."""
+"""The command line: its commands, their input and their output."""

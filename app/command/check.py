@@ -1,4 +1,4 @@
-"""The command ``check``: the checks of a plug-in, printed for people, programs and graders."""
+"""The command ``check``: checks of a plug-in, reported to people, programs and graders."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from . import streams
 from .exit_status import FINISHED, FOUND
 from .progress_bar import ProgressBar
 
-#: The address of the page that `solverscope serve` opens by default.
+#: The URL of the page that `solverscope serve` opens by default.
 PAGE = "http://localhost:5006/app"
-#: Tables of what a plug-in may register, and the word for an entry.
+#: Registries to which a plug-in may add, and the noun for an entry.
 CHECKED_TABLES = (
     (solvers.SOLVERS, "solver"),
     (solvers.LOSSES, "loss"),
@@ -39,7 +39,7 @@ def execute(
     junit: Path | None,
     progress: ProgressBar,
 ) -> int:
-    """Check what a file registers, or the ``chosen`` solvers; return the exit status.
+    """Check what a file registers, or only the ``chosen`` solvers; return the exit status.
 
     Raises ValueError if there is nothing to check.
     """
@@ -65,7 +65,7 @@ def execute(
 
 
 def _registered_by(path: Path) -> list[Any]:
-    """Load a plug-in and return what it has registered, solvers and the like with their defaults."""
+    """Load a plug-in and return what it has registered: data sets are loaded, all else has its defaults."""
     before = [set(table) for table, _ in CHECKED_TABLES]
     plugins.load_file(path)
     found: list[Any] = []
@@ -94,7 +94,7 @@ def _check(thing: Any, twin: solvers.Solver | None, say: Any) -> solvers.CheckRe
 
 
 def _described(file: str, thing: Any, finding: solvers.CheckFailure, folder: Path) -> dict[str, Any]:
-    """Return the record of a finding, with the commands that show it; write its data into the folder."""
+    """Return the record of a finding, with commands that reproduce it; write its data into the folder."""
     record = finding.describe() | {"command": None, "serve": None, "address": None}
     case = finding.case
     if case is None or not isinstance(thing, solvers.Solver) or not case.savable:
@@ -110,8 +110,10 @@ def _described(file: str, thing: Any, finding: solvers.CheckFailure, folder: Pat
 def commands_of(
     file: str, solver: solvers.Solver, case: solvers.CheckCase, data: Path, iteration: int
 ) -> dict[str, str]:
-    """Return the commands that run a solver on a case to an iterate, and that serve the page on it, and the
-    page's address there."""
+    """Return commands that reproduce a case, and the URL of the page that shows it.
+
+    One command runs the solver on the case up to ``iteration``, and another one serves the page.
+    """
     problem, kind = case.problem(), solvers.LOSSES[case.loss].kinds
     labels = next(one for one in ("binary", "multiclass", "multilabel", "regression") if _is(one, kind))
     values = {p.name: getattr(solver, p.name) for p in solvers.parameters(type(solver))}
@@ -173,7 +175,7 @@ def _show(report: solvers.CheckReport, records: Sequence[dict[str, Any]]) -> Non
 
 
 def _write_junit(path: Path, reports: Sequence[solvers.CheckReport]) -> None:
-    """Write a test case for each check in the format of JUnit, as graders read it."""
+    """Write a file in JUnit's format, for graders, with a test case for each check."""
     root = ElementTree.Element("testsuites")
     for report in reports:
         skipped = report.inapplicable | dict.fromkeys(report.left, "no time was left")

@@ -89,7 +89,7 @@ def list_(
     as_json: bool = JSON_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
 ) -> int:
-    """List what there is to choose from."""
+    """List the available data sets, losses, penalties, solvers, stories, views, rules, fields or traits."""
     from .listing import entries
 
     plugins.load_all(plugin)
@@ -121,7 +121,7 @@ def run(
     plugin: list[str] = PLUGIN_OPTION,
     **given: Any,
 ) -> int:
-    """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
+    """Run solvers on a problem, one after another. Default limits: --tol 1e-6 --max-seconds 600."""
     from ..settings.experiment import Experiment
     from . import headless
     from .shards import place_of
@@ -154,7 +154,7 @@ def race(
     as_json: bool = JSON_OPTION,
     out: str | None = option("--out", "FILE.html", "Write the plots as a page, too."),
 ) -> int:
-    """Race ours against all other programs that are installed: ocr, conll, mnist, a9a, breast-cancer."""
+    """Race our solvers against all other installed programs: ocr, conll, mnist, a9a, breast-cancer."""
     from . import race as races
 
     if out is not None and not out.endswith(".html"):
@@ -188,7 +188,7 @@ def path(
     plugin: list[str] = PLUGIN_OPTION,
     **given: Any,
 ) -> int:
-    """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
+    """Run solvers over a range of λ with warm starts. Limits are those of `run`, for each λ."""
     from ..settings.experiment import Experiment
     from ..sweep.lam_selection import checked
     from . import headless
@@ -217,8 +217,11 @@ def _out(out: str | None) -> Path | None:
 
 
 def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[str, Any]]], None]) -> int:
-    """Call ``execute(emit=..., progress=...)``. Its records are printed as JSON lines if ``as_json``.
-    Otherwise all but the iterates are passed to ``show`` at the end."""
+    """Call ``execute(emit=..., progress=...)`` and return its exit status.
+
+    Its records are printed as JSON lines if ``as_json``. Otherwise all but the iterates are passed to
+    ``show`` at the end.
+    """
     from .headless import print_json
     from .progress_bar import ProgressBar
 
@@ -238,7 +241,7 @@ def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[st
 
 
 def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) -> Any:
-    """Return the cluster on which a sweep runs; raise ValueError if it cannot be used."""
+    """Return the cluster on which a sweep runs. Raises ValueError if it cannot be used."""
     from ..sweep.cluster import ClusterSpec, why_no_dask
 
     if reason := why_no_dask():
@@ -287,7 +290,7 @@ def paper(
     out: str | None = option("--out", "FOLDER", "Where page and results are kept; by default ID.paper."),
     **common: Any,
 ) -> int:
-    """Run figures and tables of a paper; write them next to the paper's, with verdicts, as one HTML page."""
+    """Run figures and tables of a paper, and compare them with the paper's in an HTML page with verdicts."""
     from . import paper as papers
 
     as_json, plugin, resume = (common.pop(name) for name in ("as_json", "plugin", "resume"))
@@ -315,7 +318,7 @@ def check(
     as_json: bool = JSON_OPTION,
     junit: str | None = option("--junit", "FILE.xml", "Write a test case for each check, for graders."),
 ) -> int:
-    """Check a solver, loss, penalty or data set of yours by definitions. Status 1 if something is found."""
+    """Check your own solver, loss, penalty or data set. The exit status is 1 if something is found."""
     from . import check as checks
     from .progress_bar import ProgressBar
 
@@ -333,7 +336,7 @@ def why(
     as_json: bool = JSON_OPTION,
     plugin: list[str] = PLUGIN_OPTION,
 ) -> int:
-    """List why a run is slow, the costliest reason first, with experiments that confirm or refute it."""
+    """List reasons why a run is slow, the costliest first, with experiments that confirm or refute them."""
     from . import why as whys
 
     plugins.load_all(plugin)
@@ -365,7 +368,7 @@ def export_benchmark(
     seed: list[str] = option_of(SEED, "Seed of splits and generators. Repeat it for several.", repeated=True),
     plugin: list[str] = PLUGIN_OPTION,
 ) -> int:
-    """Write a benchmark folder for `benchopt run`, whose files take all from this installation."""
+    """Write a benchmark folder for `benchopt run`, whose files import everything from this installation."""
     from ..benchopt import export
     from ..sweep.spec import Spec
 
@@ -412,7 +415,7 @@ def serve(
     plugin: list[str] = PLUGIN_OPTION,
     public: bool = switch("--public", "Admit everybody, at all addresses of this machine."),
 ) -> int:
-    """Serve the page to this machine: `panel serve app`, with further options passed on."""
+    """Serve the page on this machine by `panel serve app`, to which further options are passed on."""
     from solverscope import datasets
 
     from ..serving import serve_options as serving
@@ -441,7 +444,8 @@ def serve(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit status, after one line on standard error if it is 2 or 4."""
+    """Run one command and return its exit status. If that is 2 or 4, one line is written to
+    standard error."""
     status = BAD_INPUT
     try:
         with signals.interrupting() as interrupted:
@@ -484,9 +488,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _legible(arguments: Sequence[str]) -> list[str]:
-    """Check and return the arguments.
+    """Check the arguments and return them.
 
-    Raises ValueError for a control character, which no name, number or path needs.
+    Raises ValueError if one contains a control character, as names, numbers and paths need none.
     """
     for word in arguments:
         if any(unicodedata.category(letter) == "Cc" for letter in word):

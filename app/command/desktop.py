@@ -1,4 +1,4 @@
-"""The page in a window of its own: a server for it alone, and an installed browser without tabs."""
+"""The page in a window of its own: a local server for it, and an installed browser without tabs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from .. import plugins
 from .options import PLUGIN_OPTION, argument, option
 
-#: Browsers that can show a page in a window without tabs: their commands, and where others are installed.
+#: Browsers that can open a window without tabs: their commands, and paths at which they may be installed.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 INSTALLED = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -27,7 +27,7 @@ INSTALLED = (
 )
 #: Seconds until the server must answer, and between two questions.
 MAX_START_SECONDS, ASK_SECONDS = 120.0, 0.1
-#: Seconds that the server has to end.
+#: Seconds to wait for the server to end.
 END_SECONDS = 5.0
 
 
@@ -38,14 +38,14 @@ def open_(
     ),
     plugin: list[str] = PLUGIN_OPTION,
 ) -> int:
-    """Show the page in a window of its own, and end with it."""
+    """Show the page in a window of its own, with a server that ends when the window is closed."""
     plugins.load_all(plugin)  # here too: what is wrong is said at once
     served = [*chain(*(("--plugin", one) for one in plugin))]
     return open_window(query.lstrip("?"), find_browser(browser), served)
 
 
 def find_browser(given: str | None = None) -> str:
-    """Return the path of a browser: the one ``given``, else the first that is installed.
+    """Return the path of the browser ``given``, or of the first that is installed.
 
     Raises ValueError if there is none.
     """
@@ -60,15 +60,16 @@ def find_browser(given: str | None = None) -> str:
 
 
 def open_window(query: str, browser: str, served: Sequence[str], browser_options: Sequence[str] = ()) -> int:
-    """Serve the page on a free port until its window is closed; return the server's or the browser's status
-    if it is not 0.
+    """Serve the page on a free port until its window is closed; return the exit status.
+
+    That is the status of the server or the browser if one is not 0.
 
     Parameters
     ----------
     query : str
-        What follows the "?" of the page's address.
+        The query string of the page's URL.
     browser : str
-        The path of a Chromium, Chrome or Edge.
+        The path of Chromium, Chrome or Edge.
     served, browser_options : sequence of str
         Options of `serve`, and of the browser.
     """
@@ -100,7 +101,7 @@ def _free_port() -> int:
 
 
 def _answers(address: str, server: Popen) -> bool:
-    """Return whether the server answers at an address before it ends, or before it takes too long."""
+    """Wait until the server answers at a URL; return False if it ends before or takes too long."""
     import urllib.request
 
     until = time.monotonic() + MAX_START_SECONDS
@@ -115,7 +116,7 @@ def _answers(address: str, server: Popen) -> bool:
 
 @contextmanager
 def _ended(process: Popen) -> Iterator[Popen]:
-    """End a process with the block."""
+    """End a process at the end of the block."""
     try:
         yield process
     finally:

@@ -9,6 +9,6 @@ BAD_INPUT = 2
 FAILED = 3
 #: A result could not be written: the disk or the output is full, read-only, or closed.
 NOT_WRITTEN = 4
-#: All runs ended as they should, but one does not meet what ``--require`` asks.
+#: All runs ended properly, but one does not meet ``--require``.
 UNMET = 5
 INTERRUPTED = 130

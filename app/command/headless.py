@@ -1,4 +1,4 @@
-"""Runs without a page: one problem, some solvers, one after another, with their records as they come."""
+"""Runs without a page: solvers that run on a problem one after another, and their records."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from .progress_bar import ProgressBar
 from .shards import crew_on, traffic
 
 Emit = Callable[[dict[str, Any]], None]
-#: Times the limit of a run that each solver may take for f*, and CPU seconds that it may take in any case.
+#: CPU seconds that each solver may use for f*: a multiple of the limit of a run, and a minimum.
 FOR_F_STAR, LEAST_FOR_F_STAR = 5.0, 60.0
-#: Seconds after a run's limit until the process ends although a compiled loop holds Python's lock.
+#: Seconds after the limit of a run until the process is ended if compiled code holds Python's lock.
 LOCKED_SECONDS = 30.0
 
 
 class Interrupts:
-    """A gate for runs that the first signal to end closes; the second one interrupts at once."""
+    """A gate for runs that closes at the first signal to end; the second signal interrupts at once."""
 
     def __init__(self) -> None:
         self.wanted = False
@@ -51,7 +51,7 @@ class Interrupts:
         self.pulse()
 
     def listening(self) -> AbstractContextManager[None]:
-        """Handle Ctrl-C and similar signals during the block, in the main thread."""
+        """Handle Ctrl-C and similar signals during the block, if it runs in the main thread."""
         return signals.handled_by(self._end)
 
     def _end(self, *_: object) -> None:
@@ -62,8 +62,10 @@ class Interrupts:
 
 
 class RunExecutor(Interrupts):
-    """An executor of runs, one after another, that emits their records but for their results; ``status`` is
-    the exit status."""
+    """An executor that runs solvers one after another and emits their records, except the results.
+
+    ``status`` is the exit status.
+    """
 
     def __init__(self, emit: Emit, progress: ProgressBar, require: Sequence[str] = ()) -> None:
         super().__init__()
@@ -95,8 +97,7 @@ class RunExecutor(Interrupts):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Handle Ctrl-C and similar signals during the block: they end the active run, and the block with
-        it."""
+        """Handle Ctrl-C and similar signals during the block: they end the active run, and then the block."""
         try:
             with super().listening():
                 self._unwatched = True
@@ -110,8 +111,10 @@ class RunExecutor(Interrupts):
             self._unwatched = False
 
     def reference(self, limits: RunLimits, problem: solvers.Problem) -> Reference | None:
-        """Return f* as the limits want it, looked for before the first run on a problem; None if they want
-        none, or a run got below it."""
+        """Return f*, which is computed before the first run on a problem.
+
+        Return None if the limits do not need it, or if an earlier run got below it.
+        """
         if problem is not self._problem and limits.f_star is not None:
             self._known, self._problem = self._find(limits, problem), problem
             self._emit(self._known.describe())
@@ -137,8 +140,11 @@ class RunExecutor(Interrupts):
         return known
 
     def follow(self, run: solvers.Run) -> None:
-        """Execute a run. With plug-ins it has a thread of its own, which is abandoned if it does not answer
-        its limit or Ctrl-C."""
+        """Execute a run and emit its records.
+
+        If there are plug-ins, it runs in a separate thread, which is abandoned if it ignores its limit or
+        Ctrl-C.
+        """
         self._emit(run_line(run.trace))
         with self._progress.working(f"{run.label}: compiling") as show:
             advance = partial(self._advance, run, show)
@@ -169,7 +175,7 @@ class RunExecutor(Interrupts):
                 show(f"{run.label}: iteration {n}, f = {f:.9g}", None)
 
     def conclude(self, run: solvers.Run) -> None:
-        """Report the end of a run after its result. Raises Interrupted if a signal asked for the end."""
+        """Report the end of a run, after its result was emitted. Raises Interrupted after a signal to end."""
         f_star, known = run.stopping.f_star, self._known
         if f_star is not None and any(solvers.undercuts(f, f_star) for f in run.trace.objective):
             if known.solver is not None:
@@ -193,12 +199,12 @@ class RunExecutor(Interrupts):
 
 
 def not_converged(run: solvers.Run) -> str | None:
-    """Return how a run ended if it has not converged."""
+    """Return how a run ended, or None if it converged."""
     return None if run.trace.status == "converged" else f"it ended as {run.trace.status}"
 
 
 def no_proved_gap(run: solvers.Run) -> str | None:
-    """Return why a run has no proved bound of f - f*, or one above the relative ``gap`` of its limits."""
+    """Return why a run has no proved bound on f - f* within its limit ``gap``; return None if it has one."""
     result, most = run.trace.result, run.stopping.gap
     bound, objective = result["dual_gap"], result["objective"]
     if bound is None or run.trace.status in BROKEN:
@@ -208,12 +214,12 @@ def no_proved_gap(run: solvers.Run) -> str | None:
     return None
 
 
-#: What ``--require`` may ask of each run: functions that return why a run does not meet it, or None.
+#: Values of ``--require``, with functions that return why a run does not meet them, or None.
 REQUIREMENTS = {"converged": not_converged, "gap": no_proved_gap}
 
 
 def requirements(names: Sequence[str]) -> Sequence[str]:
-    """Check the values of ``--require``; raise ValueError for others."""
+    """Return the values of ``--require`` after checking them. Raises ValueError if one is unknown."""
     for name in names:
         if name not in REQUIREMENTS:
             raise ValueError(f"--require {name} is not possible: choose one of {', '.join(REQUIREMENTS)}")
@@ -221,7 +227,7 @@ def requirements(names: Sequence[str]) -> Sequence[str]:
 
 
 def print_json(record: dict[str, Any]) -> None:
-    """Print one JSON line on standard output, at once."""
+    """Write a record as a line of JSON to standard output, without buffering."""
     streams.put_json([plain(record)])
 
 
@@ -235,11 +241,26 @@ def execute(
     traces: list[solvers.Trace] | None = None,
     require: Sequence[str] = (),
 ) -> int:
-    """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
+    """Build the problem and run the solvers; return the exit status.
 
-    ``out`` is written whatever happens once a run has begun; rows are split over the ``shards``, if any.
-    The runs are added to ``traces``. ``require`` names :data:`REQUIREMENTS` of each run.
-    Raises ValueError for bad input, before anything is computed or printed.
+    Raises ValueError for invalid input, before anything is computed or printed.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The problem, the solvers and their limits.
+    emit : callable
+        Called with every record.
+    progress : ProgressBar
+        The display of the progress.
+    out : Path, optional
+        A file for the runs, which is also written after an error once a run has begun.
+    shards : ClusterSpec, optional
+        A cluster over whose workers the samples are split.
+    traces : list, optional
+        A list to which the traces are appended.
+    require : sequence of str
+        Keys of :data:`REQUIREMENTS` that each run must meet.
     """
     data = load([experiment], progress, sharded=shards is not None)
     with nullcontext() if shards is None else crew_on(shards, experiment.problem, data, progress) as crew:
@@ -273,9 +294,11 @@ def execute(
 def load(
     experiments: Sequence[Experiment], progress: ProgressBar, *, sharded: bool = False
 ) -> datasets.Dataset:
-    """Load the data that experiments share. ValueError if that is not possible, or one of the solvers does
-    not take the losses and penalties on them: that is known before a problem is made, or a worker asked for
-    shards."""
+    """Load the data that experiments share.
+
+    Raises ValueError if that fails, or if a solver does not suit a loss and penalty. The latter is found
+    before problems are built and workers are requested.
+    """
     recipe = experiments[0].problem
     with progress.working(f"loading {recipe.data}") as show:
         data = recipe.load(show)
@@ -289,7 +312,10 @@ def load(
 
 
 def _check(solver: str, loss: str, penalty: str, **how: bool) -> None:
-    """Raise ValueError if a solver does not take a problem; ``how`` as of :func:`solvers.why_not_solver`."""
+    """Raise ValueError if a solver does not suit a loss and penalty.
+
+    ``how`` is passed on to :func:`solvers.why_not_solver`.
+    """
     reason = solvers.why_not_solver(solver, loss, penalty, **how)
     if reason is not None:
         others = solvers.compatible(loss, penalty, **how)
@@ -302,8 +328,10 @@ def problems(
     progress: ProgressBar,
     crew: solvers.WorkerPool | None = None,
 ) -> list[solvers.Problem]:
-    """Make the problems of experiments, on the same data. ValueError if they are not possible, or too large
-    for one of the solvers."""
+    """Build the problems of experiments on the same data.
+
+    Raises ValueError if one cannot be built or run, for instance because it is too large for a solver.
+    """
     with progress.working("preparing the problem"):
         made = [experiment.problem.make(data, workers=crew) for experiment in experiments]
     for experiment, problem in zip(experiments, made, strict=True):

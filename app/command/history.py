@@ -1,5 +1,5 @@
 # ruff: noqa: B008 (an option is declared as the default of its parameter)
-"""The commands on runs of the history and of files: ``runs`` and ``diff``."""
+"""The commands ``runs`` and ``diff`` for runs in the history and in files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ history = typer.Typer(rich_markup_mode=None)
 
 @history.callback(invoke_without_command=True)
 def runs(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
-    """List the runs that are kept, of pages and of files; import and export them."""
+    """List the runs in the history, which are those of pages and imported files; import and export runs."""
     from . import runs
 
     if context.invoked_subcommand is None:
@@ -30,7 +30,7 @@ def runs(context: typer.Context, as_json: bool = JSON_OPTION) -> None:
 def import_(
     file: list[str] = argument("FILE...", "What `run --out` or benchopt wrote."),
 ) -> int:
-    """Put runs of .jsonl, .npz or .parquet files among those that are kept: a page can then show them."""
+    """Import runs from .jsonl, .npz or .parquet files into the history, so that a page can show them."""
     from . import runs
 
     for id in runs.add(file):
@@ -66,7 +66,7 @@ def diff(
     ),
     as_json: bool = JSON_OPTION,
 ) -> int:
-    """Compare two runs down to the first iterate and quantity that differ. Status 1 if they do."""
+    """Compare two runs and show the first iterate and quantity that differ. The exit status is then 1."""
     from . import runs
 
     record = runs.compare(left, right, arguments.number("--tol", tol, low=0.0)).record()

@@ -1,4 +1,4 @@
-"""Lists of data sets, losses, solvers, views and the like, as plain records."""
+"""Lists of data sets, losses, solvers, views and other registered objects, as plain records."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def _traits() -> Iterator[dict[str, Any]]:
 
 
 def _record(thing: Any, reason: str | None, declared: Iterable[tuple[Any, str]] = ()) -> dict[str, Any]:
-    """Return the fields that all entries have; ``declared`` are options, with the values that each allows."""
+    """Return the fields that all entries have; ``declared`` lists options, each with its allowed values in
+    words."""
     texts = {key: getattr(thing, key, "") for key in ("id", "name", "summary", "paper")}
     options = [{"name": o.name, "default": o.default, "range": said, "help": o.help} for o, said in declared]
     return {**texts, "available": reason is None, "reason": reason, "options": options}
@@ -104,7 +105,7 @@ LISTINGS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "traits": _traits,
 }
 
-#: What an entry of each list is called.
+#: The noun for an entry of each list.
 NOUNS = {
     "datasets": "data set",
     "losses": "loss",
@@ -119,9 +120,11 @@ NOUNS = {
 
 
 def entries(kind: str, ids: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return all entries of one of ``LISTINGS``, or those of some ids, with the fields of the command line's
-    contract. Raises ValueError for another kind or id. It loads no data, and imports solvers only to list
-    them."""
+    """Return all entries of one of ``LISTINGS``, or those with the given ids, with documented fields.
+
+    Raises ValueError for an unknown kind or id. No data are loaded, and solvers are only imported if they are
+    listed.
+    """
     if kind not in LISTINGS:
         raise ValueError(unknown_id("list of", kind, LISTINGS))
     found = {entry["id"]: entry for entry in LISTINGS[kind]()}

@@ -12,7 +12,7 @@ import typer
 from ..settings.setting import Setting, SwitchCodec
 from ..settings.settings_table import DATA, ENTRANTS, LOSS, PENALTY, in_help
 
-#: The registry whose ids an option or argument takes.
+#: Registries of the ids that options and arguments accept.
 REGISTRIES = {
     DATA.flag: ("solverscope.datasets", "DATASETS"),
     LOSS.flag: ("solverscope.solvers", "LOSSES"),
@@ -22,7 +22,7 @@ REGISTRIES = {
 
 
 def _completing(name: str) -> Callable[[str], list[str]] | None:
-    """Return the function that completes an id in a shell; None for an option that takes none."""
+    """Return the function that completes an id in a shell; None if the option does not accept ids."""
     if name not in REGISTRIES:
         return None
     module, table = REGISTRIES[name]
@@ -63,7 +63,7 @@ def option_of(
     default: Any = None,
     repeated: bool = False,
 ) -> Any:
-    """Return the option of a setting; ``repeated`` makes it one that takes several values."""
+    """Return the option of a setting; it accepts several values if ``repeated`` or if the setting does."""
     if isinstance(setting.codec, SwitchCodec):
         return typer.Option(None, setting.flag, help=setting.help, show_default=False)
     if default is None:
@@ -72,8 +72,10 @@ def option_of(
 
 
 def takes_settings(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator that adds the settings of a command as keyword arguments. Its own follow ``solver``,
-    those shared with other commands are last."""
+    """Return a decorator that adds the settings of a command as keyword arguments.
+
+    Settings of this command alone follow ``solver``; those shared with other commands come last.
+    """
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         signature = inspect.signature(command, eval_str=True)

@@ -1,4 +1,5 @@
-"""``solverscope paper``: the figures and tables of papers, rerun, as an HTML page with verdicts on claims."""
+"""The command ``paper``: figures and tables of papers are reproduced in an HTML page with
+verdicts on claims."""
 
 from __future__ import annotations
 
@@ -28,14 +29,17 @@ from .streams import put_json
 if TYPE_CHECKING:
     from ..papers.drawing import ExhibitOutcome
 
-#: All figures and tables of a paper that can be run, in place of one of them.
+#: Word for all figures and tables of a paper that can be run.
 ALL_EXHIBITS = "all"
 #: Seconds in each unit that a budget may be given in.
 TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def budget(text: str | None) -> float:
-    """Return the seconds of a text such as 90, 5m or 1.5h; the default for None."""
+    """Parse a time such as 90, 5m or 1.5h, and return it in seconds; return the default for None.
+
+    Raises ValueError if it is invalid or zero.
+    """
     if text is None:
         return USUAL_BUDGET
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
@@ -47,7 +51,7 @@ def budget(text: str | None) -> float:
 
 
 def show(id: str | None, as_json: bool) -> None:
-    """Print the papers, or the figures and tables of one; raise ValueError if it does not exist."""
+    """Print a list of papers, or the figures and tables of one. Raises ValueError if it does not exist."""
     found = list(_papers() if id is None else _exhibits(paper(id)))
     if as_json:
         put_json(found)
@@ -69,7 +73,7 @@ def _exhibits(found: Paper) -> Iterator[dict[str, Any]]:
 
 
 def _state(exhibit: Exhibit) -> dict[str, Any]:
-    """Return whether an exhibit can be run here, on which data or why not, and which data are missing."""
+    """Return whether an exhibit can be run, on which data or why not, and which data are missing."""
     found = layout(exhibit)
     word = "ready" if found.data else "not run" if exhibit.why_not else "no data"
     about = f"on {', '.join(found.data)}" if found.data else exhibit.why_not
@@ -87,9 +91,10 @@ def execute(
     *,
     resume: bool,
 ) -> int:
-    """Run figures and tables of a paper as a sweep within a budget of seconds, and write their page.
+    """Run figures and tables of a paper as a sweep within a time budget, and write a page of results.
 
-    ``emit`` receives a record of each claim. Returns the exit status. Raises ValueError.
+    ``emit`` receives a record of each claim. Returns the exit status. Raises ValueError if the paper or
+    figure does not exist or cannot be run.
     """
     found, folder = paper(id), Path(f"{id}.paper" if out is None else out)
     exhibits = list(found.exhibits.values()) if figure == ALL_EXHIBITS else [found.exhibit(figure)]
@@ -132,7 +137,7 @@ def _outcomes(
 
 
 def bounds(here: Interval | None) -> dict[str, float | None]:
-    """Return a number if it is known, else its lower and upper bound (null: unbounded)."""
+    """Return the fields of a measured number: its value if it is known, and its lower and upper bound."""
     if here is None:
         return dict.fromkeys(("here", "at_least", "at_most"))
     ends = {"at_least": here.low, "at_most": here.high}

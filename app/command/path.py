@@ -1,4 +1,4 @@
-"""A range of λ without a page: for every objective and solver a path with warm starts, and its files."""
+"""The command ``path``: for every objective and solver, runs over a range of λ with warm starts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ from .exit_status import INTERRUPTED
 from .headless import Emit, Interrupts, RunExecutor, load, problems
 from .progress_bar import ProgressBar
 
-#: Takes a record, and with a result the weights.
+#: Function of a record and, for a result, the weights.
 Keep = Callable[[dict[str, Any], np.ndarray | None], None]
 
 
 class PathTask(NamedTuple):
-    """An experiment with its problem, the λ at which it is solved, and those that stand for them in a choice
-    of λ."""
+    """An experiment with its problem and the λ at which it is solved.
+
+    ``places`` are the λ under which its results enter the selection of λ.
+    """
 
     experiment: Experiment
     problem: solvers.Problem
@@ -49,16 +51,32 @@ def execute(
     out: Path | None = None,
     require: Sequence[str] = (),
 ) -> int:
-    """Follow the path of every solver on every objective; returns the exit status.
+    """Compute the path of every solver on every objective; return the exit status.
 
-    The ``experiments`` differ in loss and penalty; ``lams(problem)`` gives the λ of each, in order. At each λ
-    come the records of a run of that problem: ``problem``, ``reference`` if f* is wanted, ``run``,
-    ``iterate`` where ``iterates`` are wanted, and ``result`` with the fields of
-    :func:`solverscope.solvers.runs.lam_path.measured`; with ``choose``, at the end, ``choice``: the λ that
-    does best on the test part. With ``folds`` it does best on average over so many parts of the training
-    part, each held out in turn: its paths have no records. ``out`` gets the same records (``.jsonl``), or one
-    row a λ (``.csv``; ``.npz``, with the weights). ``require`` is as for runs. Raises ValueError for bad
-    input, before anything is computed or printed.
+    Raises ValueError for invalid input, before anything is computed or printed.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        Experiments that differ only in loss and penalty.
+    emit : callable
+        Called with every record. At each λ these are ``problem``, ``reference`` if f* is requested, ``run``,
+        ``iterate``, and ``result``, with the fields of :func:`solverscope.solvers.runs.lam_path.measured`.
+    progress : ProgressBar
+        The display of the progress.
+    lams : callable
+        Function of a problem that returns its λ in order.
+    iterates : bool
+        Whether records of iterates are emitted.
+    choose : bool
+        Whether the λ that does best on held-out data is selected, and emitted as a record ``choice`` at the
+        end.
+    folds : int
+        Number of folds for this selection, whose paths emit no records; 0 selects by the test part.
+    out : Path, optional
+        A file for the same records (.jsonl), or for one row per λ (.csv, or .npz with the weights).
+    require : sequence of str
+        As for runs.
     """
     parts = [list(by_parts(one, folds)) for one in experiments] if folds else []
     if folds:
@@ -97,7 +115,7 @@ def execute(
 def _of_part(
     objectives: Sequence[PathTask], held_out: Sequence[Experiment], progress: ProgressBar
 ) -> list[PathTask]:
-    """Return the objectives on the data without the part that the experiments hold out."""
+    """Return the objectives on the data without the fold that the experiments hold out."""
     made = problems(held_out, load(held_out, progress), progress)
     return [
         PathTask(experiment, problem, lams_of_part(whole.lams, whole.problem, problem), whole.lams)
@@ -111,8 +129,10 @@ def _follow(
     progress: ProgressBar,
     require: Sequence[str] = (),
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Follow all paths, and ``tell`` their records; return the exit status, and the results as
-    :func:`.lam_selection.choices` takes them."""
+    """Compute all paths, and call ``tell``, if given, with their records.
+
+    Returns the exit status, and the results in the form of :func:`.lam_selection.choices`.
+    """
     emit = tell or (lambda record, w=None: None)
     executor, measures = RunExecutor(emit, progress, require), list[dict[str, Any]]()
     limits = objectives[0].experiment.limits
@@ -142,8 +162,10 @@ def _follow(
 
 @contextmanager
 def _file(path: Path | None) -> Iterator[Keep]:
-    """Give, as a context, the function that takes records for the file. It is written at the end, however the
-    path ends, once a run has begun."""
+    """Yield a function that receives records for the file.
+
+    The file is written at the end of the context, also after an error once a run has begun.
+    """
     lines: list[str] = []
     rows: list[dict[str, Any]] = []
     weights: list[np.ndarray] = []
@@ -179,8 +201,10 @@ def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def _write_npz(rows: list[dict[str, Any]], weights: list[np.ndarray], path: Path) -> None:
-    """Write a column for each field (nan or "" where it is not known); row k's weights are zero but at
-    ``w_indices[w_starts[k]:w_starts[k + 1]]``, in all ``w_size[k]``."""
+    """Write an array for each field, with NaN or "" for unknown values, and the weights of all rows.
+
+    The ``w_size[k]`` weights of row k are zero except at ``w_indices[w_starts[k]:w_starts[k + 1]]``.
+    """
     supports = [np.flatnonzero(w) for w in weights]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     with replacing(path, "wb") as file:

@@ -1,4 +1,4 @@
-"""Lists and results as tables for people, on standard output."""
+"""Lists and results, printed as tables on standard output."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Any
 from ..settings.columns import CHOICE_TABLE, HISTORY_TABLE, SWEEP_TABLE, TableColumn, TableColumns, table
 from .streams import put
 
-#: Letters of a line that goes to a file or a pipe.
+#: Characters of a line that is written to a file or a pipe.
 PIPE_WIDTH = 160
-#: Letters of a line of prose.
+#: Characters of a line of prose.
 PROSE_WIDTH = 100
 
 
 def show_table(columns: TableColumns, records: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
-    """Print a line for each record; columns that have a format, as numbers do, stand to the right."""
+    """Print a table with a row for each record; columns that have a format are right-aligned."""
     import rich.table
     from rich.console import Console
     from rich.text import Text
@@ -42,15 +42,16 @@ def show_table(columns: TableColumns, records: Sequence[Mapping[str, Any]], titl
 
 
 def cells(columns: TableColumns, record: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a line."""
+    """Return the formatted cells of a row; unknown values are "–"."""
     values = ((record.get(name), column.form) for name, column in columns.items())
     return ["–" if value is None else format(value, form) for value, form in values]
 
 
 def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False) -> None:
-    """Print :func:`solverscope.app.command.listing.entries`, one per line, cut to the terminal's width.
+    """Print entries of :func:`solverscope.app.command.listing.entries`, one per line, cut to the terminal's
+    width.
 
-    With ``why``, the reasons why entries are not available follow the list.
+    With ``why``, reasons why entries are not available follow the list.
     """
     width = shutil.get_terminal_size((PIPE_WIDTH, 0)).columns if sys.stdout.isatty() else PIPE_WIDTH
     rows = [
@@ -83,7 +84,8 @@ def show_entries(kind: str, entries: Sequence[dict[str, Any]], why: bool = False
 
 
 def show_details(entries: Sequence[dict[str, Any]]) -> None:
-    """Print all about some entries of a list: name, summary, needs, and options with defaults and ranges."""
+    """Print everything about entries of a list: name, summary, requirements, and options with
+    their ranges."""
     lines = []
     for entry in entries:
         lines += ["", f"{entry['id']}: {entry['name']}", *_indented(entry["summary"], "   ")]
@@ -97,17 +99,17 @@ def show_details(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def _indented(text: str, by: str) -> list[str]:
-    """Return a text in indented lines that are short enough to read."""
+    """Wrap a text to indented lines of readable length."""
     return textwrap.wrap(text, PROSE_WIDTH, initial_indent=by, subsequent_indent=by)
 
 
 def _shortened(text: str, width: int) -> str:
-    """Return a text of at most this many characters, ending in … if it was cut."""
+    """Pad a text to ``width`` characters, or cut it to that length with a final …."""
     return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def show_runs(entries: Sequence[dict[str, Any]]) -> None:
-    """Print a list of :func:`solverscope.app.command.runs.entries`; a sentence if it is empty."""
+    """Print entries of :func:`solverscope.app.command.runs.entries`, or a hint if there are none."""
     if not entries:
         put("no runs are kept yet: those of a page are, and `solverscope runs import FILE` adds others\n")
         return
@@ -121,7 +123,7 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def show_comparison(record: Mapping[str, Any]) -> None:
-    """Print the settings in which two runs differ, and the first iterate and quantity that does."""
+    """Print the settings in which two runs differ, and the first iterate and quantity that differ."""
     heads = {"what": "setting", "left": record["left"], "right": record["right"]}
     if record["settings"]:
         show_table({name: TableColumn(head) for name, head in heads.items()}, record["settings"])
@@ -129,7 +131,7 @@ def show_comparison(record: Mapping[str, Any]) -> None:
 
 
 def show_choices(records: Sequence[dict[str, Any]]) -> None:
-    """Print the chosen λ, one line each."""
+    """Print the selected λ, one per line."""
     chosen = [record for record in records if record["type"] == "choice"]
     if chosen:
         rows = [one | {"data": _data(one), "settings": _pairs(one["settings"]) or None} for one in chosen]
@@ -139,10 +141,10 @@ def show_choices(records: Sequence[dict[str, Any]]) -> None:
 def show_results(
     columns: TableColumns, records: Sequence[dict[str, Any]], labels: Mapping[str, str] | None = None
 ) -> None:
-    """Print the results of runs from their records: one line per run, in a table for each objective.
+    """Print the results of runs from their records: a table for each objective, with a row for each run.
 
-    With ``labels``, which map the labels of repeated runs to common ones, print one line for each common
-    label, with medians.
+    ``labels`` maps the labels of repeated runs to common ones. If given, there is one row of medians for each
+    common label.
     """
     results: dict[str, list[dict[str, Any]]] = {}
     f_star, objective = None, ""
@@ -165,7 +167,7 @@ def show_results(
 
 
 def _median(label: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the medians of the numbers of some results, of those known, and the count of each status."""
+    """Return the medians of the known numbers of some results, and the number of results with each status."""
     found = dict(rows[0])
     for name in found:
         known = [row[name] for row in rows if isinstance(row[name], int | float)]
@@ -185,8 +187,10 @@ def _gap(objective: float | None, f_star: float | None) -> float | None:
 
 
 def show_cells(records: Sequence[dict[str, Any]]) -> None:
-    """Print the results of a sweep, one line per cell. Gaps are to f* if it was solved for, else to the best
-    objective of the sweep."""
+    """Print the results of a sweep, one row per cell.
+
+    Gaps are relative to f* if it was computed, else to the best objective of the sweep.
+    """
     from ..sweep.results import f_stars, gap_of
 
     cells = [record for record in records if record["type"] == "cell"]
@@ -198,14 +202,14 @@ def show_cells(records: Sequence[dict[str, Any]]) -> None:
 
 
 def show_papers(records: Sequence[dict[str, Any]]) -> None:
-    """Print a list of papers, or of the figures and tables of one, with a column per field."""
+    """Print a list of papers, or of the figures and tables of one, with a column for each field."""
     fields = {name: value for name, value in records[0].items() if name not in ("type", "shows")}
     columns = {n: TableColumn(n, "d" if isinstance(value, int) else "") for n, value in fields.items()}
     show_table(columns, records)
 
 
 def show_exhibits(records: Sequence[dict[str, Any]]) -> None:
-    """Print the results of a paper's figures and tables: runs, its numbers next to ours, verdicts."""
+    """Print the results of a paper's figures and tables: runs, its numbers next to ours, and verdicts."""
     show_cells(records)
     if sizes := [_size(record) for record in records if record["type"] == "size"]:
         show_table(table("exhibit", "data", "here", "paper", "same"), sizes)
@@ -221,7 +225,7 @@ def show_exhibits(records: Sequence[dict[str, Any]]) -> None:
 
 
 def _size(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the sizes of a data set here and in the paper as texts."""
+    """Return a record with the sizes of a data set, here and in the paper, replaced by strings."""
     from ..papers.sizes import DataSize
 
     here, paper = (

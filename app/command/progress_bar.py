@@ -1,4 +1,4 @@
-"""Progress on standard error: a moving line in a terminal, only finished steps elsewhere."""
+"""Progress on standard error: a changing line in a terminal, and only finished steps elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 from .streams import Listener
 
-#: Seconds between two changes of the moving line.
+#: Seconds between two updates of the changing line.
 BAR_SECONDS = 0.1
 
 
 class ProgressBar:
-    """Progress on standard error; with ``moving=False`` only finished steps."""
+    """A display of the progress on standard error; with ``moving=False`` it shows only finished steps."""
 
     def __init__(self, *, moving: bool = True) -> None:
         from rich.console import Console
@@ -24,13 +24,12 @@ class ProgressBar:
         self._moving = moving and self._console.is_terminal
 
     def say(self, text: str) -> None:
-        """Write one permanent line."""
+        """Write a permanent line."""
         self._console.print(text)
 
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str, float | None], None]]:
-        """Show a moving line during the block; yield the function that changes it: (text, share done or
-        None)."""
+        """Show a line during the block; yield a function of (text, fraction done or None) that updates it."""
         if not self._moving:
             yield lambda text, share: None
             return

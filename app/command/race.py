@@ -1,4 +1,4 @@
-"""``solverscope race``: our solvers against all other programs that are installed, as tables and as plots."""
+"""The command ``race``: our solvers against all other programs that are installed, as tables and plots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .progress_bar import ProgressBar
 
 @dataclass(frozen=True)
 class RaceProblem:
-    """A problem, and our solvers that race on it; the first of them is to reach all gaps."""
+    """A problem, and our solvers that race on it; the first of them should reach all gaps."""
 
     data: str
     loss: str
@@ -40,13 +40,13 @@ class RaceProblem:
 
     @property
     def theirs(self) -> list[str]:
-        """Return the programs here that take its loss and penalty."""
+        """Return the ids of the installed programs that accept its loss and penalty."""
         return [
             id for id in solvers.compatible(self.loss, self.penalty) if solvers.SOLVERS[id].observation_mode
         ]
 
 
-#: The problems of README's table, and a small one that further programs solve.
+#: The problems of the table in the README, and a small one that more programs can solve.
 RACES = {
     "ocr": RaceProblem("ocr", "chain-crf", "l1", 100.0, ("prox-qn", "owl-qn")),
     "conll": RaceProblem("conll2000", "chain-crf", "l1", 1.0, ("prox-qn",)),
@@ -59,10 +59,10 @@ RACES = {
 def execute(
     names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit, progress: ProgressBar
 ) -> int:
-    """Run races one after another.
+    """Run races one after another; return the exit status.
 
-    After the records of each run, ``emit`` receives a ``race`` record with its seconds to each gap. The plots
-    are written to ``out``, also after an interrupt. Raises ValueError for unknown names.
+    After the records of each run, ``emit`` receives a ``race`` record with the seconds to each gap. Plots are
+    written to ``out``, also after an interrupt. Raises ValueError for unknown names.
     """
     for name in names:
         if name not in RACES:
@@ -109,7 +109,7 @@ def _shown(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def page(raced: Mapping[str, Sequence[solvers.Trace]]) -> str:
-    """Return an HTML file with the plot of each race over CPU seconds, and its table."""
+    """Return an HTML page with a plot of each race over CPU seconds, and its table."""
     sections = []
     for name, traces in raced.items():
         plot = Convergence(traces, x="cpu_seconds", x_scale="log")

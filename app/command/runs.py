@@ -1,4 +1,4 @@
-"""The history of runs without a page: listed, compared, written to files, and filled from files."""
+"""The history of runs without a page: listing, comparison, export and import."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from ..runs.compare import Difference, differing_settings, options
 from ..runs.formats import as_bytes
 from ..settings.resume_point import run_of_file
 
-#: What `export` writes on standard output.
+#: Formats in which `export` writes to standard output.
 STDOUT_FORMATS = ("jsonl", "csv")
-#: How files of benchopt end.
+#: Suffix of benchopt's files.
 BENCHOPT_SUFFIX = ".parquet"
 
 
 @contextmanager
 def opened() -> Iterator[Archive]:
-    """Yield the archive of this home, as a context. Raises NotWritten if it cannot be used."""
+    """Yield the archive in the home folder, as a context. Raises NotWritten if it cannot be used."""
     path = default_path()
     try:
         with closing(Archive(path, PERSISTENT_LIMITS)) as archive:
@@ -49,7 +49,7 @@ def opened() -> Iterator[Archive]:
 
 
 def entries() -> list[dict[str, Any]]:
-    """List all runs as plain records, the newest last."""
+    """Return all runs as plain records, the newest last."""
     if not default_path().exists():
         return []
     with opened() as archive:
@@ -71,10 +71,10 @@ def _entry(kept: ArchivedRun) -> dict[str, Any]:
 
 
 def add(paths: Sequence[str]) -> list[int]:
-    """Enter the runs of files; returns their numbers. Raises ValueError before any is entered
-    if one cannot be read.
+    """Import the runs in files into the history; return their ids.
 
-    Curves of benchopt are entered in our units if a run that is kept is on their problem, else in theirs.
+    Curves of benchopt are rescaled if a run of the history is on the same problem. Raises ValueError if a
+    file cannot be read; then nothing is imported.
     """
     with opened() as archive:
         found = []
@@ -100,7 +100,8 @@ def _curves(archive: Archive, path: Path) -> list[Trace]:
 
 
 class ComparedRuns(NamedTuple):
-    """Two runs: their names, the settings in which they differ, and the first iterate that differs."""
+    """A comparison of two runs: their names, the settings in which they differ, and the first iterate that
+    differs."""
 
     names: tuple[str, str]
     settings: list[Difference]
@@ -124,8 +125,10 @@ class ComparedRuns(NamedTuple):
 
 
 def compare(left: str, right: str, tol: float | None = None) -> ComparedRuns:
-    """Compare two runs, each an id of the history or ``FILE[#LABEL]``. Raises ValueError if
-    one cannot be read."""
+    """Compare two runs, each given by its id in the history or as ``FILE[#LABEL]``.
+
+    ``tol`` is the largest relative difference of equal values. Raises ValueError if a run cannot be read.
+    """
     a, b = found_run(left), found_run(right)
     names = _title(a[0]), _title(b[0])
     if names[0] == names[1]:
@@ -142,7 +145,7 @@ def _title(kept: ArchivedRun) -> str:
 
 
 def found_run(name: str) -> tuple[ArchivedRun, Trace]:
-    """Return the run with this id in the history, or the one that ``FILE[#LABEL]`` names."""
+    """Return the run with this id in the history, or the run that ``FILE[#LABEL]`` names."""
     if name.isdecimal() and not Path(name).exists():
         with opened() as archive:
             return archive.run(int(name)), archive.trace(int(name))
@@ -153,7 +156,10 @@ def found_run(name: str) -> tuple[ArchivedRun, Trace]:
 
 
 def export(id: int, out: Path | None, form: str) -> str:
-    """Return a run as text, or write it to a file. Raises ValueError if it does not exist."""
+    """Return a run in the format ``form`` as a string; if ``out`` is given, write it there and return "".
+
+    Raises ValueError if the run does not exist.
+    """
     with opened() as archive:
         trace = archive.trace(id)
     if out is not None:

@@ -1,4 +1,4 @@
-"""``solverscope run --shards K``: one run whose rows are split over the workers of a cluster."""
+"""The option ``--shards K`` of ``run``: one run whose samples are split over the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from .progress_bar import ProgressBar
 
 @contextmanager
 def crew_on(place: ClusterSpec, recipe: Recipe, data: Any, progress: ProgressBar) -> Iterator[DaskCrew]:
-    """Yield the crew for the data of a recipe as a context, with one shard per worker. Raises ValueError
-    before any worker is asked if that is impossible."""
+    """Yield a pool of workers for the data of a recipe, as a context, with one shard per worker.
+
+    Raises ValueError, before workers are requested, if the problem cannot be split.
+    """
     check_count(place.workers, data.n_samples)
     if recipe.intercept or data.sample_weight is not None:
         raise ValueError(NOT_ON_SHARDS)
@@ -29,10 +31,10 @@ def crew_on(place: ClusterSpec, recipe: Recipe, data: Any, progress: ProgressBar
 
 
 def place_of(shards: int | None, scheduler: str | None) -> ClusterSpec | None:
-    """Return the cluster for so many shards: that of the scheduler, or one on this machine.
+    """Return the cluster for this many shards: that of the scheduler, or one on this machine.
 
-    Return None if no shards are requested. Raises ValueError if Dask is missing, or if only a
-    scheduler is given.
+    Return None if no shards are requested. Raises ValueError if Dask is missing, or if a scheduler is given
+    without shards.
     """
     if shards is None:
         if scheduler is not None:
@@ -44,7 +46,7 @@ def place_of(shards: int | None, scheduler: str | None) -> ClusterSpec | None:
 
 
 def traffic(crew: DaskCrew, iterations: int) -> str:
-    """Describe in words how many bytes were sent since the last call."""
+    """Describe how many bytes were sent since the last call."""
     each, here = (total // max(iterations, 1) for total in (crew.moved, crew.at_root))
     crew.moved = crew.at_root = 0
     return (

@@ -1,4 +1,4 @@
-"""Signals that ask the command line to end: Ctrl-C, a plain kill, a terminal that is closed."""
+"""Signals that ask the command line to end: Ctrl-C, a plain kill, a closed terminal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from contextlib import contextmanager
 from traceback import walk_stack
 from types import FrameType
 
-#: All of them mean the same; Windows has no SIGHUP.
+#: Signals that are all treated alike; Windows has no SIGHUP.
 ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @contextmanager
 def handled_by(handler: Callable[..., None]) -> Iterator[None]:
-    """Call ``handler`` for the signals that ask for an end, if this is the main thread. SIGHUP stays ignored
-    if it is, as under nohup."""
+    """Call ``handler`` for signals that ask to end, if this is the main thread.
+
+    SIGHUP is still ignored if it was, as under nohup.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -33,17 +35,16 @@ def handled_by(handler: Callable[..., None]) -> Iterator[None]:
 
 @contextmanager
 def interrupting() -> Iterator[Callable[[], bool]]:
-    """Raise KeyboardInterrupt in the main thread at the first of these signals, as at Ctrl-C; yield a
-    function that returns whether one came.
+    """Raise KeyboardInterrupt in the main thread at the first of these signals.
 
-    The signal is sent again, a little later, if an exception would do harm or get lost. llvmlite frees memory
-    twice if it is interrupted between freeing and noting so. Python drops exceptions of finalizers and of
-    callbacks of weak references.
+    Yields a function that returns whether there was one. If an exception would do harm or get lost, the
+    signal is sent again a little later. This concerns llvmlite, which would free memory twice. It also
+    concerns finalizers and callbacks of weak references, whose exceptions Python ignores.
     """
     before, raised = sys.unraisablehook, False
 
     def once(signum: int, frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt; later signals find the command on its way out, and change nothing."""
+        """Raise KeyboardInterrupt; later signals are ignored, as the command is already ending."""
         nonlocal raised
         if raised:
             return

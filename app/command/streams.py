@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or pipes without a reader."""
+"""Standard streams, also if they are closed, full, or pipes without a reader."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, NoReturn, TextIO
 
 from .exit_status import BAD_INPUT
 
-#: What loaders of shared objects say where the address space is too small for them.
+#: Parts of messages of the dynamic loader if the address space is too small.
 NO_ROOM = ("failed to map segment", "annot allocate memory", "Could not find/load shared object")
-#: Bytes of address space without which NumPy's OpenBLAS waits forever for its buffers.
+#: Bytes of address space below which NumPy's OpenBLAS waits indefinitely for its buffers.
 LEAST_MEMORY = 480 << 20
 LACK_OF_MEMORY = "the solvers need more memory than the process may use: give it 700 MiB (ulimit -v 716800)"
 
 
 def has_little_memory() -> bool:
-    """Return whether the process may use too little address space to load NumPy, which may then hang."""
+    """Return whether the limit on the address space is so low that importing NumPy might hang."""
     try:
         import resource
     except ImportError:  # not on this system
@@ -28,13 +28,13 @@ def has_little_memory() -> bool:
 
 
 def leave_for_lack_of_memory() -> NoReturn:
-    """End the process with one sentence."""
+    """End the process with a message."""
     Listener(sys.stderr).write(f"solverscope: {LACK_OF_MEMORY}\n")
     sys.exit(BAD_INPUT)
 
 
 def is_lack_of_memory(error: BaseException | None) -> bool:
-    """Return whether an error, or one that caused it, is a lack of memory."""
+    """Return whether an error, or one that caused it, is due to a lack of memory."""
     while error is not None:
         if isinstance(error, MemoryError) or any(words in str(error) for words in NO_ROOM):
             return True
@@ -43,9 +43,9 @@ def is_lack_of_memory(error: BaseException | None) -> bool:
 
 
 def open_closed() -> None:
-    """Open the standard streams that are closed on the null device, so that no file takes their numbers.
+    """Open standard streams that are closed on the null device, so that no file gets their descriptors.
 
-    All of them then escape the characters that their encoding lacks.
+    All streams then escape characters that their encoding does not have.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -59,8 +59,10 @@ def open_closed() -> None:
 
 
 def put(text: str) -> None:
-    """Write to standard output at once. Raises BrokenPipeError if a pipe has no reader, NotWritten if it
-    cannot be written."""
+    """Write to standard output and flush it.
+
+    Raises BrokenPipeError if a pipe has no reader, and NotWritten if writing fails otherwise.
+    """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -74,17 +76,17 @@ def put(text: str) -> None:
 
 
 def put_json(records: Iterable[Any]) -> None:
-    """Write JSON lines to standard output at once."""
+    """Write JSON lines to standard output and flush it."""
     put("".join(json.dumps(record) + "\n" for record in records))
 
 
 def abandon_output() -> None:
-    """Redirect standard output to nowhere, so that nothing is left for the interpreter to flush."""
+    """Redirect standard output to the null device, so that the interpreter has nothing to flush at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Listener:
-    """A stream for messages to people, which are dropped if it has no reader."""
+    """A stream for messages to people, which are dropped if the stream has no reader."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

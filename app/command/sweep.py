@@ -1,4 +1,4 @@
-"""``solverscope sweep``: a grid of runs on Dask, with a table at the end and its results in a folder."""
+"""The command ``sweep``: a grid of runs on Dask, with a table at the end and results in a folder."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .headless import Emit, Interrupts
 from .progress_bar import ProgressBar
 
-#: Seconds after which the main thread looks up: then it hears signals.
+#: Seconds between two checks of the main thread for signals.
 SIGNAL_POLL_SECONDS = 0.1
-#: Seconds that workers have to end after a signal; then they are left, and what has ended is kept.
+#: Seconds to wait for workers after a signal; then they are abandoned, and finished cells are kept.
 SHUTDOWN_SECONDS = 1.0
 
 
 def execute(sweep: SweepDriver, emit: Emit, progress: ProgressBar) -> int:
-    """Run a sweep, and pass a record of it, then one per finished cell, to ``emit``; return the exit
-    status."""
+    """Run a sweep and return the exit status.
+
+    ``emit`` receives a record of the sweep, and then one for each cell that ends.
+    """
     name, total = sweep.spec.name, len(sweep.cells)
     kept = [watched for watched in sweep.cells.values() if not watched.alive]
     folder = str(sweep.store.folder)
@@ -64,7 +66,7 @@ def execute(sweep: SweepDriver, emit: Emit, progress: ProgressBar) -> int:
 
 
 def exit_status(sweep: SweepDriver) -> int:
-    """Return the exit status of a sweep that has ended by itself."""
+    """Return the exit status of a sweep that was not interrupted."""
     return FAILED if any(watched.status in BROKEN for watched in sweep.cells.values()) else FINISHED
 
 

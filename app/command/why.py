@@ -1,4 +1,5 @@
-"""Findings on recorded runs: why they are slow, and the experiments that prove it."""
+"""The command ``why``: findings on recorded runs that explain why they are slow, and experiments that test
+them."""
 
 from __future__ import annotations
 
@@ -17,15 +18,15 @@ from .headless import Emit, RunExecutor, load, problems
 from .progress_bar import ProgressBar
 from .streams import put
 
-#: What an experiment says of its finding.
+#: Words for the outcome of an experiment.
 CONFIRMATION = {True: "confirmed", False: "not confirmed", None: "not tried"}
 
 
 def execute(run: str, emit: Emit, progress: ProgressBar, *, prove: bool) -> int:
-    """Hand the findings on a run to ``emit``, each with the result of its experiment if ``prove``.
+    """Emit the findings on a run, each with the result of its experiment if ``prove``; return the exit
+    status.
 
-    The run is an id of the history or ``FILE[#LABEL]``. Returns the exit status. Raises ValueError
-    for a run that cannot be examined.
+    ``run`` is an id of the history or ``FILE[#LABEL]``. Raises ValueError if the run cannot be examined.
     """
     _, trace = runs.found_run(run)
     first = recorded(trace)
@@ -70,7 +71,7 @@ def _proved(
     executor: RunExecutor,
     progress: ProgressBar,
 ) -> dict[str, Any]:
-    """Run the experiment of a finding; return what it says."""
+    """Run the experiment of a finding and return a record of its outcome."""
     other = problem if second.problem == first.problem else _problem(second, progress)
     run = second.run(second.entrant, other, executor)
     executor.follow(run)

@@ -1,4 +1,5 @@
-"""Bokeh finds a default out once for a class of models, and not at each look at each model."""
+"""A change to Bokeh that caches the default of a property per class of models, instead of computing it per
+model."""
 
 from __future__ import annotations
 
@@ -30,18 +31,18 @@ CHANGE = Change(
     digests=("a57906daa6bb03ea", "2a5f77c252927e68"),
 )
 
-#: Types of defaults that all models of a class may share, and of those that each model has of its own and
-#: that are shared while they are empty.
+#: Types of defaults that all models of a class may share, and types of containers that models do not share
+#: but that may be cached while empty.
 SHARED_TYPES = (type(None), bool, int, float, str)
 OWN_TYPES = (list, dict, set)
 
-#: What is known of a class by the property's name: the default, or what makes an empty one.
+#: Cached defaults by class and property: the default itself, or the type of an empty container.
 _known: WeakKeyDictionary[type, dict[str, tuple[Any, type | None]]] = WeakKeyDictionary()
 
 
 @CHANGE.once
 def apply() -> None:
-    """Make the change."""
+    """Apply the change."""
     find = PropertyDescriptor._get_default
 
     @wraps(find)
@@ -68,7 +69,7 @@ def apply() -> None:
 
 
 def _kept(self: PropertyDescriptor, model: HasProps, value: Any) -> tuple[Any, type | None] | None:
-    """Return what is known from now on; None where each model may have a default of its own."""
+    """Return the cache entry for a default, or None if models may have different defaults."""
     given = type(model)._overridden_defaults().get(self.name, self.property._default)
     if type(given) in OWN_TYPES and not given and isinstance(value, PropertyValueContainer):
         return None, type(given)

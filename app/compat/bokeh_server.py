@@ -1,4 +1,4 @@
-"""A hook that is called with each Bokeh server before it answers anything."""
+"""A change to Bokeh that calls a hook for each new server before it answers requests."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def when_made(
     headers: Sequence[str],
     cookies: Sequence[str],
 ) -> None:
-    """Call ``install`` with each server of this process that is made from now on, and its address.
+    """Call ``install`` with each server that this process creates from now on, and its absolute URL or "".
 
-    Servers sign their tokens, with ``secret_key`` unless they have a key, for ``token_life`` seconds. Tokens
-    hold only these ``headers`` and ``cookies`` of a page's first request, since the page can read them.
-    Explicit options of a server take precedence. A second call replaces the first.
+    Servers sign tokens, with ``secret_key`` unless they have a key, which are valid for ``token_life``
+    seconds. Tokens contain only these ``headers`` and ``cookies`` of a page's first request, since the page
+    can read them. Explicit options of a server take precedence. A second call replaces the first.
     """
     if not CHANGE.fits():
         return

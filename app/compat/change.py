@@ -1,7 +1,7 @@
-"""The form of all changes to the inside of a library.
+"""The form of all changes to the internals of a library.
 
-A change names the parts of a library that it replaces or relies on. It is made only if their source is one of
-those that it was written for. Otherwise one line in the log names it, and the page works without it.
+A change lists the parts of a library that it replaces or relies on. It is applied only if their source is one
+of those for which it was written. Otherwise a log message names it, and the page works without it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from packaging.version import Version
 
 log = logging.getLogger("solverscope.app.compat")
 
-#: Versions that the changes are written for, which are those that pyproject.toml lets in.
+#: Versions for which the changes are written, the same as in pyproject.toml.
 KNOWN_VERSIONS = {
     "bokeh": ">=3.9.2,<3.11",
     "panel": ">=1.9.4,<1.11",
 }
-#: Lines that a class may have in a script.
+#: Maximal number of lines of a class in a script.
 MAX_CLASS_LINES = 2000
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change to the inside of a library."""
+    """A change to the internals of a library."""
 
     #: The module that makes it, or the script.
     name: str
@@ -54,18 +54,18 @@ class Change:
     script: str = ""
 
     def fits(self) -> bool:
-        """Return whether the library needs the change, and has one of the known sources."""
+        """Return whether the library needs the change, and its source is known."""
         return _fits(self)
 
     def once(self, make: Callable[[], None]) -> Callable[[], None]:
-        """Return a function that calls ``make``, which makes the change, once per process and if it fits.
+        """Return a function that calls ``make`` once per process, if the change fits.
 
-        This method is usable as a decorator.
+        ``make`` applies the change. This method can be used as a decorator.
         """
         return cache(wraps(make)(lambda: make() if self.fits() else None))
 
     def found(self) -> str:
-        """Return the digest of the installed sources; raise LookupError if one of them does not exist."""
+        """Return the digest of the installed sources. Raises LookupError if one of them does not exist."""
         digest = hashlib.sha256()
         for part in self.knows:
             digest.update(_source(self.package, part).encode())
@@ -73,7 +73,7 @@ class Change:
 
 
 def in_place_of(original: Callable[..., Any], new: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls ``new``, and has the replaced one as ``__wrapped__``."""
+    """Return a function that calls ``new``, with the replaced function as ``__wrapped__``."""
 
     @wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -106,7 +106,7 @@ def _fits(change: Change) -> bool:
 
 @cache
 def _installed(package: str) -> str:
-    """Return the version of a library; log one line if it is newer or older than the known ones."""
+    """Return the version of a library; log a message if it is outside of the known versions."""
     version = importlib.import_module(package).__version__
     if not SpecifierSet(KNOWN_VERSIONS[package]).contains(version, prereleases=True):
         log.warning(
@@ -119,7 +119,7 @@ def _installed(package: str) -> str:
 
 
 def _source(package: str, part: str) -> str:
-    """Return the source of one entry of ``Change.knows``; raise LookupError if it does not exist."""
+    """Return the source of an entry of ``Change.knows``. Raises LookupError if it does not exist."""
     where, _, name = part.partition(":")
     if where.endswith(".js"):
         return _script_source(package, where, name)
@@ -138,10 +138,10 @@ def _source(package: str, part: str) -> str:
 
 
 def _script_source(package: str, file: str, name: str) -> str:
-    """Return the source of ``Class.method``, or of the whole file if no name is given.
+    """Return the source of ``Class.method`` in a script, or the whole file if no name is given.
 
-    All classes of this name that have the method count. These scripts are not minified: a method begins and
-    ends at one indent.
+    If several classes have this name, the methods of all of them are returned. The scripts are not minified,
+    so a method ends at the indentation at which it starts.
     """
     root = inspect.getfile(importlib.import_module(package))
     path = Path(root).parent / file
@@ -157,7 +157,7 @@ def _script_source(package: str, file: str, name: str) -> str:
 
 
 def _method(text: str, name: str) -> str:
-    """Return the source of a method of the class that ``text`` begins with; "" if it has no such method."""
+    """Return the source of a method of the class at the start of ``text``; "" if there is no such method."""
     lines = iter(text.split("\n", MAX_CLASS_LINES)[:-1])
     first = next(lines)
     indent = first[: len(first) - len(first.lstrip())]
@@ -179,7 +179,7 @@ def _read(path: Path) -> str:
 
 
 def forget() -> None:
-    """Forget what is known of the libraries: for tests, which change them."""
+    """Clear all caches on the installed libraries, for tests that modify these."""
     _fits.cache_clear()
     _installed.cache_clear()
     _read.cache_clear()

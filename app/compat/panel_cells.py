@@ -1,4 +1,4 @@
-"""Hooks into Panel's output of a notebook cell: a call before it is shown, its models and their changes."""
+"""Access to Panel's output of a notebook cell: a call before it is shown, its models and their changes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from panel.io.state import state
 from panel.models.comm_manager import CommManager
 from panel.viewable import Viewable
 
-#: What is shown, its root, what changed in it, and its old models.
+#: Function of the displayed object, its root model, the changed part, and the previous models.
 Hook = Callable[[Viewable, Model, Viewable, "Sequence[Model] | None"], None]
 
 
 def before_shown(hook: Hook) -> None:
-    """Call ``hook`` before Panel shows or changes anything."""
+    """Call ``hook`` before Panel shows or changes any output."""
     if hook not in Viewable._preprocessing_hooks:
         Viewable._preprocessing_hooks.append(hook)
 
 
 def models_of(changed: Viewable, root: Model) -> Model:
-    """Return the model of a part of the output."""
+    """Return the model of a part of the output with this root."""
     return changed._models[root.ref["id"]][0]
 
 
@@ -36,12 +36,12 @@ def loaded() -> bool:
 
 
 def document_of(id: str) -> Document:
-    """Return the document of an output, by the id of its root."""
+    """Return the document of an output, given the id of its root."""
     return state._views[id][2]
 
 
 def note_changes(document: Document, note: Callable[[Model, str], None]) -> None:
-    """Call ``note`` with each model that changes and its property, unless the browser has changed it."""
+    """Call ``note`` with the model and the property of each change that the browser did not make."""
     callbacks = document.callbacks
     trigger = callbacks.trigger_on_change
 
@@ -55,14 +55,14 @@ def note_changes(document: Document, note: Callable[[Model, str], None]) -> None
 
 
 def forget_changes(document: Document) -> None:
-    """Take changes from what Panel is to send: the browser has them."""
+    """Drop changes that Panel has queued, as the browser already has them."""
     document.callbacks._held_events = []
     document.models.flush_synced()
 
 
 @contextmanager
 def without_sending() -> Iterator[None]:
-    """Keep Panel from sending changes that the block makes."""
+    """Keep Panel from sending the changes made in the block."""
     before, state._hold = state._hold, True
     try:
         yield
@@ -71,7 +71,7 @@ def without_sending() -> Iterator[None]:
 
 
 def take_messages(document: Document, take: Callable[[Callable[[object], None], object], None]) -> None:
-    """Call ``take`` with Panel's function for a message of the browser, and the message."""
+    """Call ``take`` for each message of the browser, with Panel's handler and the message."""
     for manager in document.roots:
         if isinstance(manager, CommManager):
             comm: Any = state._comm_manager._comms[manager.client_comm_id]

@@ -1,4 +1,4 @@
-"""A change to Panel that keeps changes of a page while its browser is still building it."""
+"""A change to Panel that preserves changes to a page while its browser is still building it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ CHANGE = Change(
 
 @CHANGE.once
 def apply() -> None:
-    """Make the change."""
+    """Apply the change."""
     ServerSession._handle_pull = in_place_of(ServerSession._handle_pull, _needs_document_lock(_pull))
 
 
 def _pull(session: ServerSession, message: Any, connection: ServerConnection) -> Any:
-    """Return the reply that brings a browser the document; count the browser as connected from then on."""
+    """Return the reply that sends the document to a browser, which is considered connected from then on."""
     reply = connection.protocol.create("PULL-DOC-REPLY", message.header["msgid"], session.document)
     state._connected[session.document] = True
     return reply

@@ -1,4 +1,5 @@
-"""A click is handled under the lock of its document, also while a change of a field waits."""
+"""A change to Panel that handles clicks under the lock of the document, even if a change of a field is
+pending."""
 
 from __future__ import annotations
 
@@ -22,5 +23,5 @@ CHANGE = Change(
 
 @CHANGE.once
 def apply() -> None:
-    """Make the change."""
+    """Apply the change."""
     Syncable._event_coroutine = with_lock(Syncable._event_coroutine)

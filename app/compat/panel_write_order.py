@@ -1,4 +1,4 @@
-"""A change to Panel that sends a page's changes to its browser in their order."""
+"""A change to Panel that sends a page's changes to its browser in order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHANGE = Change(
 
 @CHANGE.once
 def apply() -> None:
-    """Make the change."""
+    """Apply the change."""
     if hasattr(ServerConnection, "send_patch_document"):  # it has messages that wait
         for name in ("write_events", "schedule_write_events"):
             setattr(panel_document, name, in_place_of(getattr(panel_document, name), _queue))
@@ -48,8 +48,10 @@ def apply() -> None:
 def _queue(
     document: Document, connections: Iterable[ServerConnection], events: list[DocumentPatchedEvent]
 ) -> None:
-    """Queue one message with these events after those that Bokeh has prepared. Raises RuntimeError without
-    the lock: Panel then tries again with it."""
+    """Queue a message with these events after those that Bokeh has prepared.
+
+    Raises RuntimeError if the document is not locked; Panel then tries again with the lock.
+    """
     writes = document.session_context.session._pending_writes
     if writes is None:
         raise RuntimeError("the document is not locked")
@@ -67,7 +69,10 @@ def _with_those_before(
     events: list[DocumentPatchedEvent],
     run: bool = True,
 ) -> list[Any]:
-    """Write these events and the waiting ones in one message, unless one of these is not for all."""
+    """Write pending and new events in one message, if all pending ones go to the same connections.
+
+    Otherwise write only the new events.
+    """
     listening, waiting = set(connections), document.session_context.session._pending_writes
     if waiting and all(listening == set(patch.connections) for patch in waiting):
         events = [*(patch.event for patch in waiting), *events]

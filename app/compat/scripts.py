@@ -1,5 +1,5 @@
-"""The changes made in the browser: a script of ``assets/compat`` each, which begins with the fields of its
-:class:`.Change` as TOML in a comment."""
+"""Changes made in the browser: each is a script in ``assets/compat`` whose first comment declares its
+:class:`.Change` in TOML."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def _change(file: Path) -> Change:
     return Change(name=file.stem, script=script, **said | lists)
 
 
-#: By their names; none of them changes what another one does, so that their order does not matter.
+#: The changes by name; they are independent, so their order does not matter.
 CHANGES = {file.stem: _change(file) for file in sorted(SCRIPTS_FOLDER.glob("*.js"))}
 
 
 def scripts() -> str:
-    """Return the scripts of the changes that fit."""
+    """Return the source of the scripts of all changes that fit."""
     return "\n".join(change.script for change in CHANGES.values() if change.fits())

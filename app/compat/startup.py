@@ -1,4 +1,4 @@
-"""The changes to libraries that are made before the first page."""
+"""The changes to libraries that are applied before the first page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from solverscope.app.compat import bokeh_defaults, panel_early_changes, panel_ev
 
 
 def apply() -> None:
-    """Make the changes that concern all pages. It may be called repeatedly."""
+    """Apply the changes that concern all pages; repeated calls have no effect."""
     for change in (bokeh_defaults, panel_early_changes, panel_event_lock, panel_write_order):
         change.apply()

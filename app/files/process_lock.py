@@ -1,5 +1,5 @@
-"""The identity of a process, which differs from a later one with the same number, and locks on files that end
-with their process."""
+"""Identities of processes, which stay unique if a process id is reused, and file locks released at process
+exit."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import IO
 
 import psutil
 
-#: Seconds without a sign of life after which a process on another machine counts as ended.
+#: Seconds without a sign of life after which a process on another machine is considered to have ended.
 SILENCE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """A process: its number, the boot of its machine (``place``; empty if unknown), and its start time."""
+    """A process: its process id, the boot of its machine (``place``; empty if unknown), and its
+    start time."""
 
     pid: int
     place: str
@@ -27,7 +28,8 @@ class ProcessIdentity:
     def gone(self, silent: float) -> bool:
         """Return whether the process has ended, ``silent`` seconds after its last sign of life.
 
-        For one of this machine the system is asked; for another only the silence counts.
+        On this machine, the operating system is asked. On another machine, it has ended if it was silent for
+        long.
         """
         if self.place and self.place == current_process().place:
             return _began(self.pid) != self.began
@@ -40,12 +42,12 @@ def _this(pid: int) -> ProcessIdentity:
 
 
 def current_process() -> ProcessIdentity:
-    """Return the identity of this process, also after a fork."""
+    """Return the identity of this process, which differs after a fork."""
     return _this(os.getpid())
 
 
 def _place() -> str:
-    """Return ids of the machine's boot and of the visible process namespace; empty if they are unknown."""
+    """Return ids of the machine's boot and of the process namespace; empty if they are unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -54,7 +56,7 @@ def _place() -> str:
 
 
 def _began(pid: int) -> str:
-    """Return the start time of a process in seconds since the boot; empty if it has ended."""
+    """Return the start time of a process in seconds since boot; empty if it has ended."""
     try:
         process = psutil.Process(pid)
         if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
@@ -68,7 +70,7 @@ def _began(pid: int) -> str:
 def try_lock(file: IO[bytes]) -> bool:
     """Lock a file until it is closed; return False if another process has locked it.
 
-    The system closes it at the end of this process, however that ends.
+    The operating system releases the lock at the end of this process, even after a crash.
     """
     try:
         if os.name == "nt":

@@ -1,4 +1,4 @@
-"""Folders for uploaded files, removed with their page or, after a killed server, at the next start."""
+"""Folders for uploaded files, removed with their page or, if the server was killed, at the next start."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from solverscope.app.files.process_lock import try_lock
 
 #: Prefix of the names of these folders.
 DIR_PREFIX = "solverscope-dropped-"
-#: The file in it that its server locks.
+#: The file in the folder that its server locks.
 LOCK_NAME = "held"
 
 
 class UploadDir:
-    """A folder of this process; raises OSError if it cannot be made."""
+    """A temporary folder of this process. Raises OSError if it cannot be created."""
 
     def __init__(self) -> None:
         while True:

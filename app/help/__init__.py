@@ -1,4 +1,4 @@
-"""Texts that the page shows on request: tooltips of controls, and what each plot shows, in TOML files."""
+"""Texts that the page shows on request, stored in TOML files: tooltips, and descriptions of the plots."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ HELP_FOLDER = Path(__file__).parent
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """Return the contents of one file of this folder, by its name without the ending."""
+    """Return the content of a TOML file in this folder, given its name without suffix."""
     return tomllib.loads((HELP_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def tips(component: str) -> dict[str, str]:
-    """Return the tooltips of one component by their ids, ``component.control``; empty if it has none."""
+    """Return the tooltips of a component by their ids, ``component.control``; empty if it has none."""
     return {f"{component}.{control}": text for control, text in table("tooltips").get(component, {}).items()}
 
 
@@ -27,10 +27,10 @@ def all_tips() -> dict[str, str]:
 
 
 def glossary() -> list[dict[str, Any]]:
-    """Return the technical words of stories: id, names, text, and the two paths of a picture."""
+    """Return the technical terms in stories: id, names, text, and the two paths of an icon."""
     return [{"id": id, **word} for id, word in table("glossary").items()]
 
 
 def tip(id: str, **values: object) -> str:
-    """Return the tooltip with an id, with ``values`` in place of the names in braces."""
+    """Return the tooltip with an id, with names in braces replaced by ``values``."""
     return tips(id.partition(".")[0])[id].format(**values)

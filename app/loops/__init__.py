@@ -1,1 +1,1 @@
-"""Loops of a user's own: the client that may be copied, the server's endpoint, and their runs in the page."""
+"""Users' own loops that the page watches: their client, the server's endpoint, and their runs on the page."""

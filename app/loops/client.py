@@ -1,9 +1,9 @@
-"""The client of a user's own loop. It needs only NumPy and the standard library, and may be copied.
+"""The client for a user's own loop. It needs only NumPy and the standard library, and may be copied.
 
-The page shows the line that connects (*Watch your own loop*, below its solvers). The run is opened by a POST,
-whose answer stays open: its lines of JSON are messages of the page. The last one says why the run is over.
-Each iterate is a PUT on a second connection, which is answered once the page has read the iterate. A DELETE
-ends the run.
+The page shows the code that connects (*Watch your own loop*, below its solvers). A POST opens a run, and its
+response stays open: each of its lines is a message of the page in JSON. The last message says why the run has
+ended. Each iterate is a PUT on a second connection, with a response once the page has read the iterate. A
+DELETE ends the run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ import numpy as np
 if TYPE_CHECKING:
     from solverscope.solvers import OwnLoop, Problem, Trace
 
-#: Path of the endpoint below a page's own address.
+#: Path of the endpoint relative to the page's URL.
 LOOP_PATH = "/loop"
-#: Media type of the answer that says what the page has to say.
+#: Media type of the response with the page's messages.
 EVENTS_TYPE = "application/x-ndjson"
-#: Seconds to wait for a page to answer, and for it to read the last iterate.
+#: Seconds to wait for a response of the page, and for it to read the last iterate.
 PAGE_TIMEOUT = 10.0
-#: Share of the loop's CPU time that may go into copying and sending weights, and seconds that always may.
+#: Fraction of the loop's CPU time that may be used for copying and sending weights, and seconds that are
+#: always permitted.
 MAX_CPU_SHARE, FREE_CPU_SECONDS = 0.005, 0.02
 #: Bytes of the line before the weights, at most, and the largest number of an iterate.
 MAX_HEADER_BYTES, MAX_ITERATION = 4096, 1 << 53
@@ -49,8 +50,8 @@ CONNECTION_LOST = "the connection to the page is lost"
 
 
 class LoopIterate(NamedTuple):
-    """An iterate that a loop sends: its number, its seconds, f if the loop knows it, the weights, and numbers
-    of its own by name."""
+    """An iterate that a loop sends: iteration, seconds, f if the loop knows it, weights, and
+    named numbers."""
 
     iteration: int
     cpu_seconds: float
@@ -61,7 +62,7 @@ class LoopIterate(NamedTuple):
 
     @property
     def header(self) -> bytes:
-        """Return the line of JSON that is sent before the weights, which are little-endian doubles."""
+        """Return the line of JSON that precedes the weights, which are sent as little-endian doubles."""
         record = {name: value for name, value in self._asdict().items() if name not in ("w", "own")}
         if self.own:
             record["own"] = dict(self.own)
@@ -69,7 +70,7 @@ class LoopIterate(NamedTuple):
 
     @classmethod
     def parse(cls, message: bytes, size: int) -> LoopIterate:
-        """Parse an iterate of ``size`` weights; raise ValueError for anything else."""
+        """Parse an iterate with ``size`` weights. Raises ValueError if the message is anything else."""
         header, _, body = message.partition(b"\n")
         try:
             record = json.loads(header) if len(header) <= MAX_HEADER_BYTES else None
@@ -100,7 +101,7 @@ class LoopIterate(NamedTuple):
 
 
 def _checked_own(own: Mapping[str, Any]) -> dict[str, float]:
-    """Return a loop's own fields as finite numbers; raise ValueError for what is none."""
+    """Return a loop's own fields as finite numbers. Raises ValueError if one is invalid."""
     found = {}
     for name, value in own.items():
         try:
@@ -127,32 +128,33 @@ def solverscope_run(
 def solverscope_run(
     label: str, target: str | Problem | None = None, scope: Callable[[Trace], None] | None = None
 ) -> PageRun | OwnLoop:
-    """Watch a loop of one's own: ``with solverscope_run("mine", ADDRESS) as run``, and ``run.iterate(w=w)``
-    in each round. Without an address it is drawn in the notebook's cell.
+    """Watch a loop of your own: ``with solverscope_run("mine", URL) as run``, and ``run.iterate(w=w)`` in it.
+
+    Without a URL, the run is drawn in the notebook's cell.
 
     Parameters
     ----------
     label : str
         Name of the run.
     target : str or Problem, optional
-        The address that a page shows: its own one, #, and a token. Or, in a notebook, the problem that the
-        loop solves.
+        The URL that a page shows, which ends in # and a token. Or, in a notebook, the problem that the loop
+        solves.
     scope : callable, optional
-        Without an address, the callable that draws the run; by default a new ``Scope`` below the cell.
+        Without a URL, the function of a trace that draws the run; by default a new ``Scope`` below the cell.
 
     Returns
     -------
     PageRun or OwnLoop
-        Both have ``iterate``, which returns False once the run has been stopped in the page.
+        Both have ``iterate``, which returns False once the run has been stopped on the page.
 
     Raises
     ------
     ValueError
-        If the address is incomplete or of another machine.
+        If the URL is incomplete or that of another machine.
     ConnectionError
-        If there is no page, or the page refuses; the message is then the page's sentence.
+        If there is no page, or the page refuses; then the message is the page's reason.
     ImportError
-        Without an address, if Solverscope is not installed.
+        Without a URL, if Solverscope is not installed.
     """
     if isinstance(target, str):
         return PageRun(label, target)
@@ -163,13 +165,13 @@ def solverscope_run(
 
 
 class PageRun:
-    """A loop that a page shows next to its own runs, on the problem chosen in the page.
+    """A loop that a page shows with its own runs, on the problem selected on the page.
 
-    A thread sends the iterates. The page reads at most twenty a second: the first one, the last one, and in
-    between the newest one when it is ready. The others are dropped. Weights are copied and sent within 0.5 %
-    of the loop's CPU time. If that takes more, fewer iterates are read, and the last of them may be one
-    shortly before the loop's last. Pausing the run in the page holds what is shown there, not the loop. If
-    the page is closed, cleared or set to another problem, the loop continues unwatched, with a warning.
+    A thread sends the iterates. The page reads at most twenty per second: the first, the last, and in between
+    the newest whenever it is ready. Others are dropped. Copying and sending weights uses at most 0.5 % of the
+    loop's CPU time. If more would be needed, fewer iterates are read, and the last of them may precede the
+    loop's last. Pausing the run on the page pauses its display, not the loop. If the page is closed, cleared
+    or set to another problem, the loop continues unwatched, with a warning.
 
     Attributes
     ----------
@@ -212,26 +214,26 @@ class PageRun:
         self._cpu = self._wall = 0.0
 
     def iterate(self, w: Any, objective: float | None = None, **own: float) -> bool:
-        """Report an iterate; return False once the run has been stopped in the page.
+        """Report an iterate; return False once the run has been stopped on the page.
 
-        The run's clock is that of the calling thread, from the first iterate on, without the time spent here.
-        Without the page the loop goes on unwatched, and one warning says so.
+        Time is measured from the first iterate on, in the calling thread, excluding the time spent in this
+        method. If the page is gone, the loop continues unwatched, with a single warning.
 
         Parameters
         ----------
         w : array
-            The weights, in any shape with as many numbers: anything with ``__array__``. They are copied if
-            the page is to read them.
+            The weights in any shape, or anything with ``__array__``. They are copied if the page will read
+            them.
         objective : float, optional
-            f as the loop knows it, which is only compared with the page's.
+            f as computed by the loop, which is only compared with the page's value.
         own
-            Numbers, true or false, by names of your choice, as ``trust_radius=r, accepted=False``: fields of
-            the run's record. Those that are not finite are left out.
+            Named numbers or Booleans, such as ``trust_radius=r, accepted=False``, which become fields of the
+            run's record. Those that are not finite are omitted.
 
         Raises
         ------
         ValueError
-            For the wrong number of weights, for weights that are not finite, and for what the page refused.
+            If the number of weights is wrong, if a weight is not finite, or if the page refused an iterate.
         """
         cpu, wall = time.thread_time(), time.perf_counter()
         self._n += 1
@@ -251,10 +253,10 @@ class PageRun:
         return "stop" not in self._last_event
 
     def callback(self, intermediate_result: Any) -> None:
-        """Report an iterate of SciPy's: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
+        """Report an iterate of SciPy: ``scipy.optimize.minimize(f, w0, callback=run.callback)``.
 
-        SciPy does not report its start: ``run.iterate(w=w0)`` before does. A run that is stopped in the page
-        ends it.
+        SciPy does not report the starting point; call ``run.iterate(w=w0)`` before. Stopping the run on the
+        page ends the minimization.
         """
         # TNC passes the weights alone
         w = getattr(intermediate_result, "x", intermediate_result)
@@ -262,7 +264,10 @@ class PageRun:
             raise StopIteration
 
     def _enqueue(self, iterate: LoopIterate) -> None:
-        """Replace the iterate that waits to be sent by a copy of this one; the first one stays."""
+        """Copy an iterate for the thread that sends them, replacing one that has not been sent yet.
+
+        The first iterate is never replaced.
+        """
         w = np.asarray(iterate.w, dtype="<f8").reshape(-1).copy()  # some __array__ ignore `copy`
         if w.size != self.size:
             raise ValueError(f"w has {w.size} entries: the page's problem has {self.size} weights")
@@ -280,9 +285,9 @@ class PageRun:
                 self._changed.notify_all()
 
     def close(self, error: str = "") -> None:
-        """End the run; the end of the program does the same. The page gets the last iterate first.
+        """End the run, after the page has received the last iterate; the end of the program does the same.
 
-        With an ``error``, one sentence, the run has failed.
+        If there is an ``error``, the run has failed, and the page shows the message.
         """
         atexit.unregister(self.close)
         with self._changed:
@@ -309,7 +314,7 @@ class PageRun:
             self._report_end()
 
     def _report_end(self) -> None:
-        """Raise the page's refusal, or warn that the page is gone, once."""
+        """Raise ValueError if the page refused an iterate, or warn that the page is gone; each only once."""
         if wrong := self._last_event.pop("wrong", ""):
             raise ValueError(wrong)
         if gone := self._last_event.pop("gone", ""):
@@ -337,7 +342,7 @@ class PageRun:
         self._end({"gone": CONNECTION_LOST})
 
     def _put(self, connection: http.client.HTTPConnection, iterate: LoopIterate) -> bool:
-        """Send an iterate; return, once the page has read it, whether it takes more."""
+        """Send an iterate, wait until the page has read it, and return whether it accepts more."""
         body = iterate.header, memoryview(iterate.w)
         for _ in range(2):  # the server closes a connection that has been idle for an hour
             try:
@@ -368,7 +373,7 @@ class PageRun:
             self._changed.notify_all()
 
     def _next_event(self) -> dict[str, Any]:
-        """Return the next message of the page; raise EOFError after the last one."""
+        """Return the next message of the page. Raises EOFError after the last one."""
         line = self._events.readline(MAX_EVENT_BYTES)
         if not line.endswith(b"\n"):
             raise EOFError
@@ -376,7 +381,7 @@ class PageRun:
 
 
 class PageAddress(NamedTuple):
-    """The address of a page of this machine, and the token that lets loops in to it."""
+    """The URL of a page on this machine, and the token that admits loops to it."""
 
     host: str
     port: int
@@ -385,7 +390,7 @@ class PageAddress(NamedTuple):
 
     @classmethod
     def parse(cls, address: str) -> PageAddress:
-        """Parse the address that a page shows; raise ValueError for any other text."""
+        """Parse the URL that a page shows. Raises ValueError if it is invalid or that of another machine."""
         parts = urlsplit(address)
         if parts.scheme != "http" or not parts.hostname or not parts.fragment:
             raise ValueError(f"{address!r} is no address of a loop: copy the line that the page shows")
@@ -395,7 +400,7 @@ class PageAddress(NamedTuple):
         return cls(host, parts.port or 80, parts.path.rstrip("/"), parts.fragment)
 
     def connection(self) -> http.client.HTTPConnection:
-        """Return a connection to the server, which is not open yet."""
+        """Return a connection to the server that is not open yet."""
         return http.client.HTTPConnection(self.host, self.port, timeout=PAGE_TIMEOUT)
 
     def request(
@@ -405,7 +410,7 @@ class PageAddress(NamedTuple):
         body: Sequence[bytes | memoryview] = (),
         **query: str | bytes,
     ) -> http.client.HTTPResponse:
-        """Send a request to the endpoint, and return the answer once its headers are there."""
+        """Send a request to the endpoint, and return the response once its headers have arrived."""
         headers = {
             "Authorization": f"Bearer {quote(self.token)}",
             "Content-Length": str(sum(memoryview(part).nbytes for part in body)),
@@ -414,9 +419,9 @@ class PageAddress(NamedTuple):
         return connection.getresponse()
 
     def open(self, label: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Open a run; return its connection, and the answer whose lines are the messages of the page.
+        """Open a run; return its connection, and the response whose lines are the page's messages.
 
-        Raises ConnectionError if the page is not there or refuses.
+        Raises ConnectionError if there is no page or it refuses.
         """
         connection = self.connection()
         try:

@@ -1,4 +1,4 @@
-"""The run of a loop in another process, whose iterates pass through the pool like those of a solver."""
+"""The run of a loop in another process, whose iterates are handled in the pool like those of a solver."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from solverscope.solvers import Ending, Iterate, Point, Problem, Solver
 from solverscope.solvers.runs.endings import with_messages
 from solverscope.solvers.runs.own_loop import ENDED, OWN_LOOP, disagreement, relative_difference
 
-#: Iterates of a loop that are read in a second, at most, and the share of a core that this may take.
+#: Maximal number of iterates of a loop that are read per second, and fraction of a core that this may use.
 MAX_RATE, MAX_CORE_SHARE = 20.0, 0.2
 
 
 class IterateChannel:
-    """The iterates of a loop, one at a time: put in by the page's thread, taken by the run's.
+    """A channel that passes iterates of a loop, one at a time, from the page's thread to the run's.
 
-    ``ask_next()`` is called in the run's thread when it wants the next one.
+    ``ask_next()`` is called in the run's thread when it is ready for the next one.
     """
 
     def __init__(self, size: int, ask_next: Callable[[], None]) -> None:
@@ -34,7 +34,7 @@ class IterateChannel:
         self._previous: LoopIterate | None = None
 
     def receive(self, message: bytes) -> None:
-        """Accept an iterate; raise ValueError if it is invalid."""
+        """Accept an iterate. Raises ValueError if it is invalid."""
         if self._iterate is not None:
             raise ValueError("an iterate is sent once the page has asked for it")
         new, previous = LoopIterate.parse(message, self.size), self._previous
@@ -53,7 +53,7 @@ class IterateChannel:
         self._end(Ending("failed", shown) if error else Ending("stopped", ENDED))
 
     def fail(self, reason: str) -> None:
-        """End the run after the current iterate, unless it has an earlier ending."""
+        """End the run as failed after the current iterate, unless it is ending already."""
         self._end(Ending("failed", reason))
 
     def _end(self, ending: Ending) -> None:
@@ -67,14 +67,14 @@ class IterateChannel:
     # in the run's thread
 
     def wait(self) -> LoopIterate | Ending:
-        """Wait for the next iterate and return it; after the last one return the ending."""
+        """Wait for the next iterate and return it; after the last one, return how the run ended."""
         self.worker.wait_for(lambda: self._iterate is not None or self._ending is not None)
         found = self._ending if self._iterate is None else self._iterate
         assert found is not None
         return found
 
     def next(self) -> None:
-        """Drop the iterate that was read, and request the next one."""
+        """Discard the iterate that was read, and request the next one."""
         self._iterate = None
         self._ask_next()
 
@@ -83,7 +83,7 @@ class IterateChannel:
 class RemoteLoop(Solver):
     """The solver of a run whose loop is in another process.
 
-    It waits for iterates from the loop, and evaluates f and the violation at their weights.
+    It waits for iterates of the loop, and evaluates f and the violation at their weights.
     """
 
     id: ClassVar[str] = OWN_LOOP
@@ -95,7 +95,7 @@ class RemoteLoop(Solver):
 
     @classmethod
     def of(cls, channel: IterateChannel) -> Self:
-        """Return the solver that takes its iterates from a channel."""
+        """Return the solver that reads its iterates from a channel."""
         return cls()._holding(channel=channel)
 
     def warm_up_solver(self) -> Solver:

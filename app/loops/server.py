@@ -1,5 +1,7 @@
-"""The endpoint by which loops of other processes reach an open page: HTTP of this machine, for programs that
-have the page's token."""
+"""The endpoint through which loops of other processes reach an open page.
+
+It uses HTTP on this machine, and admits programs that have the page's token.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,10 @@ NOT_READ_YET = "an iterate is sent once the page has read the one before"
 
 
 class LoopHost(Protocol):
-    """The page behind an endpoint."""
+    """The page to which an endpoint belongs."""
 
     def admit(self) -> int:
-        """Return the number of weights of its problem; raise ValueError if it admits no
-        loop."""
+        """Return the number of weights of the page's problem. Raises ValueError if no loop is admitted."""
         ...
 
     def start_run(self, connection: LoopConnection) -> None:
@@ -43,20 +44,20 @@ class LoopHost(Protocol):
 
 
 class IterateReceiver(Protocol):
-    """The receiver of a loop's iterates in the page."""
+    """The receiver of a loop's iterates on the page."""
 
     def receive(self, message: bytes) -> None:
-        """Accept an iterate; raise ValueError if it is invalid."""
+        """Accept an iterate. Raises ValueError if it is invalid."""
 
     def end(self, error: str) -> None:
-        """Record that the loop has ended; the error is empty if it ended by itself."""
+        """Record that the loop has ended; ``error`` is empty if there was none."""
 
     def fail(self, reason: str) -> None:
-        """Record that no more iterates come, and the reason."""
+        """Record that there are no more iterates, and the reason."""
 
 
 class Endpoint:
-    """The endpoint at which loops connect to one page, by its token, until it is closed."""
+    """The endpoint at which loops connect to one page, identified by its token."""
 
     def __init__(self, host: LoopHost) -> None:
         self.host, self.token = host, secrets.token_urlsafe(24)
@@ -73,14 +74,14 @@ _endpoints: list[Endpoint] = []
 
 
 def find_by_token(token: str) -> Endpoint | None:
-    """Return the endpoint with this token, in a time that reveals nothing about the others."""
+    """Return the endpoint with this token, or None, in a time that does not depend on other tokens."""
     given = token.encode()
     found = [one for one in _endpoints if hmac.compare_digest(one.token.encode(), given)]
     return found[0] if found else None
 
 
 def find_endpoint(request: HTTPServerRequest) -> Endpoint:
-    """Return the endpoint of a request; raise ValueError if it is not admitted."""
+    """Return the endpoint of a request. Raises ValueError if the request is not admitted."""
     headers = request.headers
     if "Origin" in headers:
         raise ValueError(FROM_A_PAGE)
@@ -94,7 +95,7 @@ def find_endpoint(request: HTTPServerRequest) -> Endpoint:
 
 
 class LoopConnection:
-    """The connection to a loop of another process. The page sets its ``receiver``."""
+    """The connection to a loop in another process. The page sets its ``receiver``."""
 
     receiver: IterateReceiver | None = None
 
@@ -103,7 +104,7 @@ class LoopConnection:
         #: Number of weights of the problem that it is for.
         self.size = size
         self.id = secrets.token_urlsafe(12)
-        #: Whether the loop can still send or hear anything.
+        #: Whether the connection to the loop is open.
         self.is_open = True
         #: Whether an iterate is being sent or read.
         self.is_busy = False
@@ -114,19 +115,19 @@ class LoopConnection:
     # for the page, from any thread
 
     def call_later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Call a function after this many seconds, in the page's thread."""
+        """Call a function in the page's thread after this many seconds."""
         self._ioloop.add_callback(self._ioloop.call_later, seconds, act)
 
     def say(self, **said: Any) -> None:
-        """Send the loop a line."""
+        """Send a message to the loop."""
         self._ioloop.add_callback(self._events.put_nowait, said)
 
     def ask_next(self) -> None:
-        """Answer the iterate that was read, so that the loop sends the next one."""
+        """Respond to the iterate that was read, so that the loop sends the next one."""
         self._ioloop.add_callback(self._answer, True)
 
     def close(self, **reason: Any) -> None:
-        """Send the reason why the page stops watching the loop, as the last message."""
+        """Stop watching the loop, and send it the reason as the last message."""
         self._ioloop.add_callback(self._close, reason)
 
     def _close(self, reason: dict[str, Any] | None) -> None:
@@ -149,9 +150,9 @@ class LoopConnection:
             yield event | {"run": self.id} if "size" in event else event
 
     async def receive(self, message: bytes) -> bool:
-        """Pass an iterate to the page; return, once it has been read, whether more may come.
+        """Pass an iterate to the page, wait until it has been read, and return whether more are accepted.
 
-        An iterate that the page refuses ends the run: ValueError.
+        Raises ValueError if the page refuses the iterate, which ends the run.
         """
         self._is_read = asyncio.get_running_loop().create_future()
         try:
@@ -166,12 +167,12 @@ class LoopConnection:
         return await self._is_read
 
     def end(self, error: str) -> None:
-        """End the run at the loop's request."""
+        """End the run at the request of the loop."""
         if self.receiver is not None:
             self.receiver.end(error)
 
     def lose(self) -> None:
-        """End the run because the loop's process has hung up."""
+        """End the run because the connection to the loop's process was lost."""
         if self.receiver is not None:
             self.receiver.fail(LOOP_LOST)
         self._close(None)
@@ -179,7 +180,7 @@ class LoopConnection:
 
 @stream_request_body
 class LoopHandler(RequestHandler):
-    """The requests of loops: POST opens a run, PUT sends an iterate, DELETE ends the run."""
+    """The handler of requests of loops: POST opens a run, PUT sends an iterate, DELETE ends the run."""
 
     SUPPORTED_METHODS = ("POST", "PUT", "DELETE")
 
@@ -189,7 +190,8 @@ class LoopHandler(RequestHandler):
         self._body = bytearray()
 
     def check_xsrf_cookie(self) -> None:
-        """Skip the check: a request shows the page's token in a header, and a browser's page is refused."""
+        """Skip the check, because requests contain the page's token in a header and those of web pages are
+        refused."""
 
     def prepare(self) -> None:
         # a body is not even read unless it is an iterate that may come now

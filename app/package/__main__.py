@@ -1,4 +1,4 @@
-"""``python -m solverscope`` is the command ``solverscope``."""
+"""The module that makes ``python -m solverscope`` run the command ``solverscope``."""
 
 from solverscope.app.console import main
 

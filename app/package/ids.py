@@ -1,4 +1,4 @@
-"""The sentence that refuses an id that nothing has."""
+"""The error message for an unknown id."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 
 def unknown_id(noun: str, id: str, known: Iterable[str], others: str = "") -> str:
-    """Return the sentence that refuses an id, with the nearest one if one is near, and all of them.
+    """Return the error message for an unknown id, with the most similar id, if any, and a list of all ids.
 
-    ``others`` says what else may be written.
+    ``others`` is appended, and describes what else is possible.
 
     Examples
     --------
@@ -20,8 +20,7 @@ def unknown_id(noun: str, id: str, known: Iterable[str], others: str = "") -> st
 
 
 def nearest(id: str, known: Iterable[str]) -> str:
-    """Return the question whether the known id that is nearest was meant, in parentheses; empty if none is
-    near."""
+    """Return " (did you mean ID?)" for the most similar known id; empty if none is similar."""
     from difflib import get_close_matches  # only where something is wrong
 
     near = get_close_matches(id.lower(), [*known], n=1)

@@ -1,1 +1,1 @@
-"""The page: one visitor's session, and the panels it is made of."""
+"""The page: a visitor's session, and the panels of the page."""

@@ -1,4 +1,4 @@
-"""The part of an address that is not the experiment: axes, tab, speed, when λ and plots change."""
+"""The part of the page's URL that is not the experiment: axes, tab, speed, and when λ and plots change."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from solverscope.app.views.base.plot import AXES, AXIS_SCALES
 from solverscope.app.views.convergence.convergence import OBJECTIVE_MEASURES, Convergence
 from solverscope.ids import nearest
 
-#: When a change of λ takes effect, and whether that is at once.
+#: Whether a change of λ takes effect at once, by the value of the URL parameter.
 DIALS = {"next-run": False, "live": True}
 
 
 class PageWithControls(Protocol):
-    """The interface of the page to the controls of its appearance."""
+    """The attributes of the page that its appearance consists of."""
 
     convergence: Convergence
     tab_bar: TabBar
@@ -36,17 +36,18 @@ class PageWithControls(Protocol):
     repeat: int
 
     def notify(self, text: str) -> None:
-        """Show the visitor a notice."""
+        """Show a notice to the visitor."""
 
 
 class Appearance:
-    """The appearance of a page, which can be read and set."""
+    """The appearance of a page, which can be read and changed."""
 
     def __init__(self, page: PageWithControls) -> None:
         self._page = page
 
     def read(self) -> dict[str, str]:
-        """Return the settings of a story's appearance: axes, tab, speed, and when λ and plots change."""
+        """Return the settings of the appearance as URL parameters: axes, tab, speed, and when λ and plots
+        change."""
         page = self._page
         view, controls = page.convergence, page.controls
         look = {"x": view.x, "y": view.measure, "scale": view.scale, "x_scale": view.x_scale}
@@ -59,9 +60,9 @@ class Appearance:
         return look
 
     def apply(self, query: Mapping[str, str]) -> None:
-        """Set axes, tab and speed as an address or a story specifies.
+        """Set axes, tab and speed as a URL or a story specifies.
 
-        Skip, and report, impossible values and unknown names.
+        Invalid values and unknown names are ignored, with a notice.
         """
         page, view = self._page, self._page.convergence
         choices = {
@@ -101,7 +102,7 @@ class Appearance:
 
 
 def _finding(check: str, data: str) -> str:
-    """Return the sentence of a finding of ``solverscope check``, which is written next to its data."""
+    """Return the description of a finding of ``solverscope check``, which is stored with its data."""
     scheme, _, path = data.partition(":")
     if data in datasets.DATASETS and scheme == "npz" and Path(path).stem == check:
         told = Path(path).with_suffix(FINDING_SUFFIX)

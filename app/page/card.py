@@ -20,12 +20,12 @@ DATA_KINDS = {
     "multitask": "{n} numeric targets",
 }
 EXAMPLES = 3
-#: Letters shown of the text and of the label of an example.
+#: Maximal numbers of characters of the text and of the label of an example.
 MAX_TEXT_LETTERS, MAX_LABEL_LETTERS = 90, 24
 
 
 def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
-    """Return the HTML of the card: a line, and size and examples to be unfolded."""
+    """Return the HTML of the card: a line, and size and examples that can be expanded."""
     rows = number(data.train.X.shape[0])
     sequences = data.offsets is not None
     size = f"{number(data.n_samples)} sequences, {rows} tokens" if sequences else f"{rows} samples"
@@ -54,7 +54,7 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
 def suggested(data: datasets.Dataset, problem: solvers.Problem) -> str:
     """Describe the solution at the suggested λ of a data set.
 
-    Return "" if its entry has none, or if loss or penalty are not the suggested ones.
+    Return "" if there is no suggestion for these options, or if loss or penalty differ from the defaults.
     """
     own = (problem.loss.id, problem.penalty.id) == (data.loss, data.penalty)
     lam = datasets.describe(data.id).lam_for(data.options) if own else None
@@ -65,7 +65,7 @@ def suggested(data: datasets.Dataset, problem: solvers.Problem) -> str:
 
 
 def _example(example: datasets.Example, listed: bool) -> str:
-    """Return the HTML of one sample; a ``listed`` text is a list of features, and wraps between two of
+    """Return the HTML of a sample; if its text is ``listed``, a list of features, lines break only between
     them."""
     label = html.escape(shortened(example.label, MAX_LABEL_LETTERS))
     if example.pictures is not None:
@@ -81,8 +81,7 @@ def _example(example: datasets.Example, listed: bool) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut a text to at most ``most`` letters: whole words, then an ellipsis; of one long word its
-    beginning."""
+    """Cut a text to at most ``most`` characters, at the end of a word if possible, and append an ellipsis."""
     if len(text) <= most:
         return text
     room = most - 2

@@ -1,4 +1,4 @@
-"""The bar at the bottom, which moves the cursor through a run and marks its events."""
+"""The bar at the bottom of the page, which moves the cursor through a run and marks its events."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from solverscope.app.views.base.run_events import in_words, run_events
 from solverscope.solvers import FIELDS
 
 MOST_MARKS = 200
-#: Said while there is no run: to who can start one, who follows a lesson, and who looks around in it alone.
+#: Texts while there is no run: for visitors who can start one, for followers of a lesson, and for those who
+#: explore it alone.
 STEERING_HINT = "Press Run, then move through its iterations with this bar."
 FOLLOWING_HINT = "The teacher's cursor stands here once there are runs."
 BROWSING_HINT = "Move through the iterations of the teacher's runs with this bar, once there are some."
 
 
 class CursorBar(Component):
-    """A slider over iterations with marks, and the branches from the cursor; it handles the keys space,
-    arrows, Home and End."""
+    """A slider over iterations with marks of events, and a menu of branches from the cursor.
+
+    It handles the keys space, arrows, Home and End.
+    """
 
     state = param.Dict(default={}, doc="where the cursor is, and of which run")
     offer = param.Dict(default={}, doc="names of the branches that can be started there, and a note on them")
@@ -50,7 +53,7 @@ class CursorBar(Component):
             self.update()
 
     def update(self) -> None:
-        """Show the current place of the cursor."""
+        """Show the current position of the cursor."""
         cursor = self._session.cursor
         trace = cursor.run
         head = int(trace.last.get("iteration", 0)) if trace is not None else 0
@@ -88,7 +91,7 @@ class CursorBar(Component):
 
 
 def said(rows: Mapping[str, np.ndarray], row: int) -> str:
-    """Return one recorded iterate as a line of text."""
+    """Describe a recorded iterate in a line of text."""
     record = {name: column[row] for name, column in rows.items()}
     parts = [
         f"iteration {ui.number(int(record['iteration']))}",
@@ -106,7 +109,10 @@ def said(rows: Mapping[str, np.ndarray], row: int) -> str:
 
 
 def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
-    """Collect changes of λ, epoch starts, returned variables and failed steps of a run."""
+    """Return the marks of a run: changes of λ, starts of epochs, returned variables and failed steps.
+
+    If there are too many, some of the last two kinds are omitted.
+    """
     found = [list(event) for event in run_events(rows, notes=False)]
     if len(found) > MOST_MARKS:
         epochs = [mark for mark in found if mark[1] in ("turn", "epoch")][:MOST_MARKS]

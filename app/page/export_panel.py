@@ -1,4 +1,5 @@
-"""The export panel: runs as files, pictures of the plots, the page as one file, and commands for a run."""
+"""The export panel: files of runs, images of the plots, the page as a file, and commands that
+repeat a run."""
 
 from __future__ import annotations
 
@@ -26,15 +27,17 @@ from solverscope.app.views.compare.report import Section, report
 from solverscope.app.views.compare.summary import SUMMARY_HEADS, Table, as_html, cells, kind
 from solverscope.solvers import Trace
 
-#: The choice of all runs that are shown, in place of one of them.
+#: Menu entry for all displayed runs.
 ALL_RUNS = "all"
 #: DisplayedRun where there is nothing to export.
 NOTHING_TO_EXPORT = "Run a solver first to export its record, the plots and the commands that repeat it."
 
 
 class Plot(NamedTuple):
-    """A visible figure: its name, whether its curves are the runs, and its legend: glyph, colour and meaning
-    of each mark."""
+    """A visible figure: its title, whether its curves are the runs, and its legend.
+
+    The legend has a glyph, a colour and a meaning for each mark.
+    """
 
     figure: figure
     title: str
@@ -43,11 +46,11 @@ class Plot(NamedTuple):
 
 
 class ExportPanel(Component):
-    """A button in the header and the export panel that it opens.
+    """A button in the header, and the export panel that it opens.
 
-    The browser draws pictures from the figures that it shows (``assets/export_panel.js``). All other exports
-    are made on the server, off the page's thread, and sent on request. ``title()`` returns the subject of the
-    page, ``views()`` the views on it.
+    The browser creates images of the figures that it shows (``assets/export_panel.js``). All other exports
+    are created on request by the server, outside of the page's thread. ``title()`` returns the subject of the
+    page, and ``views()`` its views.
     """
 
     runs = param.List(default=[], doc="[key, label] of each run that is shown")
@@ -82,7 +85,7 @@ class ExportPanel(Component):
                 self._take(form)
 
     def show(self) -> None:
-        """Show the exports that are possible now."""
+        """Show the exports that are currently possible."""
         shown = self._shown()
         runs = [[str(run.style), run.label] for run in shown]
         chosen = self.chosen if self.chosen in [key for key, _ in runs] else ALL_RUNS
@@ -148,7 +151,8 @@ class ExportPanel(Component):
         self._session.later(self, lambda pulse: work(), send)
 
     def _report(self, traces: Sequence[Trace]) -> str:
-        """Return a report of the page: settings in words, numbers, visible plots, and how to repeat it."""
+        """Return a report of the page: description of the settings, numbers, visible plots, and how to repeat
+        it."""
         problems = dict.fromkeys(wording.of_problem(trace.info.problem) for trace in traces)
         said = [*problems, *(wording.of_run(trace, kind(trace)) for trace in traces)]
         settings = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
@@ -168,5 +172,5 @@ class ExportPanel(Component):
 
 
 def _told(run: DisplayedRun) -> str:
-    """Return the differences of a run from others with a similar label, in words."""
+    """Describe how a run differs from others with a similar label."""
     return "; ".join(filter(None, (kind(run.trace), note(run))))

@@ -1,4 +1,4 @@
-"""The frame of the page: header, sidebar and main part, in the page's theme and without Panel's extras."""
+"""The frame of the page: header, sidebar and main part, in the page's theme and without Panel's additions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from solverscope.app import ui
 from solverscope.app.ui.component import Component
 from solverscope.app.ui.material_ui import pmui
 
-#: Styles of the frame's own parts: the header is one line, however long the question in it.
+#: Styles of the frame: the header is a single line, however long its question is.
 FRAME_STYLES = {
     "& .MuiAppBar-root .MuiToolbar-root > .MuiBox-root:last-of-type": {"minWidth": 0, "marginLeft": "16px"},
     "& .MuiAppBar-root .title": {"fontSize": "1.25rem"},
@@ -23,27 +23,27 @@ FRAME_STYLES = {
 
 
 class Fit(Component):
-    """The adaptation of the page to the browser before it is drawn: its theme, and whether the sidebar is
+    """A component that adapts the page to the browser before it is drawn: theme, and whether the sidebar is
     open."""
 
     _esm = ui.page_script("frame.js", initialize="fitToBrowser", render="nothing")
 
 
 class SidebarClose(Component):
-    """A button above all settings on a phone, whose sidebar covers Run and the button that opened it."""
+    """A button above the settings on a phone, whose sidebar covers *Run* and the button that opened it."""
 
     _esm = ui.page_script("frame.js", render="sidebarClose")
     _stylesheets: ClassVar[list[str]] = [ui.asset("frame.css")]
 
 
 class Idle(param.Parameterized):
-    """A constant busy state for a page: Panel's own is one for all visitors."""
+    """A busy indicator that is never busy; Panel's own is shared by all visitors."""
 
     busy = param.Boolean(default=False)
 
 
 def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], width: int) -> pmui.Page:
-    """Put the parts of the page into its frame, the sidebar ``width`` pixels wide."""
+    """Arrange the parts of the page in its frame; the sidebar is ``width`` pixels wide."""
     page = pmui.Page(
         title=title,
         sidebar=[SidebarClose(sizing_mode="stretch_width"), *sidebar] if sidebar else [],

@@ -14,8 +14,11 @@ from solverscope.solvers.runs.breakpoints import known
 
 
 class Guide:
-    """The guide through the steps of the page's story, forwards and back; a watcher of the session. It never
-    blocks: a visitor may do anything at any time, and a step that has become impossible reports that."""
+    """The guide through the steps of the page's story, forwards and backwards; updated at each tick of the
+    session.
+
+    It never blocks: a visitor may do anything at any time, and a step that is no longer possible says so.
+    """
 
     def __init__(self, page: PanelPage) -> None:
         self._page = page
@@ -27,12 +30,12 @@ class Guide:
 
     @property
     def step(self) -> StoryStep | None:
-        """Return the step that is shown; None outside of a guided story."""
+        """Return the current step, or None outside of a guided story."""
         return None if self.at is None else self._page.story.steps[self.at]
 
     @property
     def setting(self) -> Experiment:
-        """Return the settings of the story, changed by its steps up to this one."""
+        """Return the settings of the story after the steps up to the current one."""
         setting = self._page.story.setting
         gone = () if self.at is None else self._page.story.steps[: self.at + 1]
         given = {name: value for step in gone for name, value in step.set.items()}
@@ -41,7 +44,7 @@ class Guide:
         return Experiment.from_address(given, setting)[0]
 
     def go(self, k: int | None) -> None:
-        """Go to a step, or leave the guided story."""
+        """Go to the step with index ``k``, or leave the guided story if it is None."""
         steps, own = self._page.story.steps, self._page.setting == self.setting
         self.at = None if k is None else min(max(k, 0), len(steps) - 1)
         self.note, self._placed, self._looked = "", True, (None, -1)
@@ -54,7 +57,7 @@ class Guide:
         self.update()
 
     def update(self) -> None:
-        """Move the cursor to the step's iterate once it exists; until then show the reason for waiting."""
+        """Move the cursor to the step's iterate once it exists; until then show why it does not."""
         self._point(None if self.step is None else self.step.view)
         if self.step is None:
             return
@@ -88,7 +91,7 @@ class Guide:
         return f"{step.run} ended before that: the step does not fit these runs."
 
     def _iterate(self, run: DisplayedRun, step: StoryStep) -> int | None:
-        """Return the iteration to which a step moves the cursor; return None if it does not exist yet."""
+        """Return the iteration to which a step moves the cursor, or None if it does not exist yet."""
         if run.trace is None or not len(run.trace):
             return None
         rows, _, _ = run.trace.since(None)

@@ -1,4 +1,4 @@
-"""The card that explains a plot when a visitor clicks on its "?"."""
+"""The card that explains a plot when a visitor clicks its "?"."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from solverscope.app.views.base.help import Help
 
 
 class HelpDialog(Component):
-    """One help card for all plots, built on demand.
+    """The help card of all plots, whose content is created on demand.
 
-    ``find(id)`` returns the help on the figure with this id, None for one that is gone. ``assets/plots.js``
-    puts the "?" on figures. A browser shows help that is in ``texts`` without a request.
+    ``find(id)`` returns the help on the figure with this id, or None if the figure no longer exists.
+    ``assets/plots.js`` adds the "?" to figures. A browser shows help in ``texts`` without a request.
     """
 
     texts = param.Dict(default={}, doc="what is said of figures, by their ids")
@@ -35,7 +35,7 @@ class HelpDialog(Component):
             self.answer(_said(found))
 
     def tell(self, views: Iterable[View]) -> None:
-        """Send browsers the help of all figures of these views, as visitors of a shared page cannot request
+        """Send browsers the help on all figures of these views, as visitors of a shared page cannot request
         it."""
         found = {drawn.id: view.explain(drawn.name) for view in views for view, drawn in view.shown_figures()}
         if found.keys() != self.texts.keys():
@@ -43,7 +43,7 @@ class HelpDialog(Component):
 
 
 def explanation(views: Iterable[View], id: str) -> Help | None:
-    """Return the explanation of the figure with this id; return None without a figure or explanation."""
+    """Return the help on the figure with this id, or None if there is no such figure or help."""
     found = (pair for view in views for pair in view.shown_figures())
     return next((view.explain(drawn.name) for view, drawn in found if drawn.id == id), None)
 

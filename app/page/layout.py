@@ -20,15 +20,15 @@ from solverscope.app.page.type_size import PLOTS_VIEW, TypeSize
 from solverscope.app.serving.access import Rights
 from solverscope.app.ui.material_ui import pmui
 
-#: What Panel can show.
+#: Objects that Panel can display.
 Part = Viewable | Viewer
 
-#: Pixels that the sidebar is wide in ordinary type.
+#: Width of the sidebar in pixels at the normal font size.
 SIDEBAR = 300
 
 
 class PageParts(Protocol):
-    """A page with all its parts."""
+    """The parts of a page that are laid out."""
 
     session: Session
     rights: Rights
@@ -57,7 +57,7 @@ class PageParts(Protocol):
 
 
 def laid_out(page: PageParts, title: str) -> pmui.Page:
-    """Put the parts of a page into its frame."""
+    """Arrange the parts of a page in its frame."""
     controls = ui.column(*page.controls.widgets, page.optimum.view, kind="controls needs-server")
     rows = ui.column(page.legend, kind="runs needs-server")
     asked = page.story_card.part("ask")
@@ -93,7 +93,7 @@ def laid_out(page: PageParts, title: str) -> pmui.Page:
     made = frame(title, header, sidebar, [main, foot], SIDEBAR)
 
     def fit(*events: param.parameterized.Event) -> None:
-        """Make the sidebar as wide as its type needs, and close it if the plots stand alone."""
+        """Adapt the width of the sidebar to the font size, and close it if only the plots are shown."""
         made.sidebar_width = round(SIDEBAR * page.type_size.larger)
         if page.type_size.view == PLOTS_VIEW or PLOTS_VIEW in (event.old for event in events):
             made.sidebar_open = page.type_size.view != PLOTS_VIEW

@@ -1,4 +1,4 @@
-"""The legend above the plots: a row for each run, with its numbers and buttons, and why Run waits."""
+"""The legend above the plots: a row for each run, with numbers and buttons, and why *Run* is disabled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from solverscope.app.ui.batch import batch
 from solverscope.app.ui.component import Component
 from solverscope.solvers import FIELDS
 
-#: Relative accuracy of an objective: a smaller proved bound is rounding.
+#: Relative accuracy of an objective; smaller proved bounds are rounding errors.
 SHOWN_GAP_ROUNDING = 1e-15
 LEGEND_HEADS = [[name, page_title(name, column), FIELDS[name].label] for name, column in LEGEND_TABLE.items()]
 
@@ -93,7 +93,7 @@ class LegendRows(Component):
 
 
 def certified(run: DisplayedRun) -> tuple[str, str]:
-    """Return the bound of the objective that a dual point proves, in few words and in a sentence.
+    """Return the proved bound on f - f* of a run, in a few words and in a sentence.
 
     Both are empty if nothing is proved.
     """
@@ -110,7 +110,7 @@ def certified(run: DisplayedRun) -> tuple[str, str]:
 
 
 def note(run: DisplayedRun) -> str:
-    """Return the settings of a ghost, and λ of a ghost, of a branch, and of a run whose λ was changed."""
+    """Return the settings of a ghost, and λ for ghosts, branches and runs whose λ was changed."""
     if run.trace is None:
         return ""
     info = run.trace.info
@@ -126,7 +126,7 @@ def note(run: DisplayedRun) -> str:
 
 
 def row(run: DisplayedRun, session: Session) -> dict[str, Any]:
-    """Collect the texts of one row, except the objective."""
+    """Return the content of a row, except the objective."""
     last = run.trace.last if run.trace is not None else {}
     shown = dict(zip(LEGEND_TABLE, page_texts(LEGEND_TABLE, last), strict=True))
     if last and run.problem is not None and last["working_set"] == run.problem.size:

@@ -1,4 +1,4 @@
-"""The page: puts the pieces together for one visitor, and keeps the address up to date."""
+"""The page: the parts of one visitor's page, put together, and its URL, which is kept up to date."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ TITLE = "Solverscope"
 
 
 class Page:
-    """The page of one visitor. ``query`` are the arguments of its address. ``history`` is the archive of its
-    runs, by default in memory, and ``rights`` limit what it may reach."""
+    """The page of one visitor. ``query`` contains the parameters of its URL. ``history`` is the archive of
+    its runs, by default in memory, and ``rights`` limit what it may use."""
 
     def __init__(
         self,
@@ -133,8 +133,7 @@ class Page:
         self._show(setting)
 
     def view(self) -> pmui.Page:
-        """Return the page itself. Nothing is loaded before a browser shows it: the first tick does
-        that."""
+        """Return the page as a Panel object; data are loaded at the first tick, once a browser shows it."""
         for view in self.session.views:
             view.awaits = self.session.awaits
         made = laid_out(self, TITLE)
@@ -148,7 +147,7 @@ class Page:
                 parts.callback(part.close)
 
     def notify(self, text: str) -> None:
-        """Show a notice above everything else."""
+        """Show a notice at the top of the page."""
         said = ui.html(html.escape(text), sizing_mode="stretch_width")
         self.notices.append(
             pmui.Alert(
@@ -157,8 +156,8 @@ class Page:
         )
 
     def adopt(self, other: Page) -> None:
-        """Take the runs of a page over that the browser has left for this one, and the answers to its
-        story's question. A page that has runs of its own keeps those."""
+        """Take over the runs of a page that the browser has left for this one, and answers to its story's
+        question. If this page has runs already, it keeps those."""
         if self.session.runs or other.session.closed:
             return
         self.session.adopt(other.session)
@@ -181,7 +180,7 @@ class Page:
         return stories().get(id, first)
 
     def _read(self, query: Mapping[str, str]) -> tuple[Story, Experiment]:
-        """Return the settings of an address, and report invalid ones."""
+        """Return the story and the settings in a URL, and show a notice for each invalid parameter."""
         story = self._story(query.get("story"))
         setting, notices = Experiment.from_address(query, story.setting)
         for notice in notices:
@@ -189,7 +188,7 @@ class Page:
         return (free() if "story" not in query and setting != story.setting else story), setting
 
     def go_to(self, query: Mapping[str, str]) -> None:
-        """Apply another address of this page, to which the browser has navigated."""
+        """Apply another URL of this page, to which the browser has navigated."""
         with batch(models=True), self._setting_up():
             self.guide.go(None)
             self.notices.clear()
@@ -244,7 +243,7 @@ class Page:
 
     @contextmanager
     def _setting_up(self) -> Iterator[None]:
-        """Keep the story during the block, while settings differ from it temporarily."""
+        """Keep the story during the block, in which the settings may temporarily differ from it."""
         self._whole = False
         try:
             yield
@@ -252,14 +251,14 @@ class Page:
             self._whole = True
 
     def _back_to_story(self) -> None:
-        """Restore the settings of the story, at the current step of a guided one."""
+        """Restore the settings of the story, at the current step if it is guided."""
         at = self.guide.at
         self.load_story(self.story)
         self.guide.go(at)
         self.story_card.update()
 
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
-        """Set the controls that differ, and axes, tab and speed."""
+        """Set all controls that differ, and axes, tab and speed."""
         with batch(models=True), self._setting_up():
             if (problem := setting.without_run_form().problem) != self.problem.setting:
                 self.problem.set(problem)
@@ -282,7 +281,7 @@ class Page:
 
     @property
     def setting(self) -> Experiment:
-        """Return the experiment that the next Run would start."""
+        """Return the experiment that the next *Run* would start."""
         chosen = Experiment(self.problem.setting, self.solvers.chosen, RunLimits())
         for one in IN_RUN_FORM:
             if one.part:
@@ -290,7 +289,7 @@ class Page:
         return chosen
 
     def _of_run_form(self, one: Setting) -> Any:
-        """Return the value of a setting in the form of the runs."""
+        """Return the value of a setting in the run form."""
         return self.limits.values.get(one.name, one.field.default)
 
     def _problem_changed(self) -> None:
@@ -299,7 +298,7 @@ class Page:
         self._changed()
 
     def _turn_lam(self) -> None:
-        """Continue the active runs at the chosen λ, if it is live."""
+        """Change λ of the active runs to the selected value, if λ is live."""
         lam = self.problem.setting.lam
         if not (self.problem.live.value and self.session.racing and self._running) or self.problem.obstacle:
             return
@@ -308,7 +307,7 @@ class Page:
             self.session.set_lam(lam)
 
     def _changed(self) -> None:
-        """Update the address and the hints after any change by the user."""
+        """Update the URL and the hints after any change by the user."""
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.top_views.show(self.problem.problem)
         self._offer_tabs()
@@ -329,12 +328,12 @@ class Page:
         self.tab_bar.offer(fitting, own=own, stay=bool(self.session.runs))
 
     def _of_story(self, problem: Recipe) -> bool:
-        """Return whether a problem is that of the story; its options and its λ are ignored."""
+        """Return whether a problem is that of the story, apart from options and λ."""
         own = self.guide.setting.problem
         return (problem.data, problem.loss, problem.penalty) == (own.data, own.loss, own.penalty)
 
     def _compare_with_story(self) -> None:
-        """Show in the header and in the card whether the settings are still those of the story."""
+        """Show in the header and in the card whether the settings still are those of the story."""
         story = self.guide.setting
         changed = self.story.id != FREE and self.setting != story
         self.story_card.param.update(changed=changed, holds=not changed or self.running == story)
@@ -343,7 +342,7 @@ class Page:
         self.question.object = question and f'<p title="{question}"><span>{question}</span>{note}</p>'
 
     def _waiting_changes(self) -> str:
-        """Return a note on changes that wait for the next Run, as HTML; empty if none do."""
+        """Return a note on changes that take effect at the next *Run*, as HTML, or ""."""
         setting, running = self.setting, self._running
         if not self.session.racing or setting == running:
             return ""
@@ -357,7 +356,7 @@ class Page:
 
     @property
     def obstacle(self) -> str | None:
-        """Return why nothing can be started now, in a sentence."""
+        """Return why nothing can be started now, or None."""
         wrong = self.problem.obstacle or self.solvers.obstacle or self.limits.obstacle
         if wrong is None and (n := len(self.solvers.chosen)) * self.repeat > MOST_SOLVERS:
             wrong = f"{self.repeat} runs of {n} solvers are more than {MOST_SOLVERS}: choose fewer of either"
@@ -369,16 +368,16 @@ class Page:
         return self._of_run_form(REPEAT)
 
     def write_address(self) -> None:
-        """Write the chosen settings into the browser's address."""
+        """Write the current settings into the browser's URL."""
         if self._whole and self.session.ticking and pn.state.location is not None:
             location, known = pn.state.location, self.query()
             others = [pair for pair in parse_qsl(location.search.lstrip("?")) if pair[0] not in known]
             location.search = f"?{urlencode([*self.address().items(), *others], safe=';,=@:/')}"
 
     def address(self) -> dict[str, str]:
-        """Return the parameters of a short address that leads back to this page.
+        """Return the parameters of a short URL that leads back to this page.
 
-        These are its story, and the settings that differ from those of the story.
+        They are its story, and the settings that differ from those of the story.
         """
         whole, story = self.query(), self.story
         changed = self.setting.changes(story.setting)
@@ -387,7 +386,7 @@ class Page:
         return {"story": story.id, **changed, **looks}
 
     def query(self) -> dict[str, str]:
-        """Return all parameters of an address that leads back to this page, also those set by its story."""
+        """Return all URL parameters of this page, also those that its story sets."""
         look = {**self.appearance.read(), "view": self.type_size.view, "break": self.breaks.text}
         return {"story": self.story.id, **self.setting.address(), **look}
 
@@ -402,7 +401,7 @@ class Page:
         self._show_tab()
 
     def _show_tab(self) -> None:
-        """Show the chosen tab, or none if only the plots are shown."""
+        """Show the selected tab, or none if only the plots are shown."""
         chosen, alone = self.tab_bar.chosen, self.type_size.view == PLOTS_VIEW
         with batch(models=chosen not in self.tabs):
             self._make_room()
@@ -417,7 +416,7 @@ class Page:
             self._changed()
 
     def _make_room(self) -> None:
-        """Extend the plots to the height of the tabs if they stand alone."""
+        """Extend the plots to the height of the tabs if only the plots are shown."""
         alone = self.type_size.view == PLOTS_VIEW
         ui.set_class(self.top_views.view, "alone", alone)
         for part in (self.tab_lines, self.tab_column):
@@ -440,14 +439,14 @@ class Page:
 
     # running
 
-    #: Whether the settings are not just being changed one after the other.
+    #: Whether the settings are consistent: False while several are changed one after another.
     _whole = True
     _running: Experiment | None = None
     #: The solver's label by that of each run that was started last: runs that repeat each other share one.
     racing: Mapping[str, str] = MappingProxyType({})
 
     def _start_when_ready(self) -> None:
-        """Start the runs of a button pressed before the data were loaded, if there is no obstacle now."""
+        """Start the runs if *Run* was pressed before the data were loaded, and there is no obstacle now."""
         step = self.session.pressed
         if step is None or self.problem.loading:
             return
@@ -458,7 +457,7 @@ class Page:
             self._changed()
 
     def start(self, step: bool) -> None:
-        """Start the chosen solvers together, or as soon as the data are loaded."""
+        """Start the selected solvers together, at once or as soon as the data are loaded."""
         setting, base = self.setting, self.problem.problem
         if base is None and self.problem.loading:  # pressed before the browser knew that there are none
             self.session.pressed = step

@@ -1,4 +1,4 @@
-"""The question of a story before its runs: the answers of visitors, and the verdict of the runs."""
+"""The question of a story before its runs: the visitors' answers, and the answer that the runs give."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from solverscope.app.stories.question import StoryAnswer, StoryQuestion
 from solverscope.solvers import FIELDS, LINE, Trace
 from solverscope.solvers.probes.study import Study
 
-#: Intervals of a picture of φ.
+#: Number of intervals of a plot of φ.
 FINE = 120
-#: Answers of followers that are counted at most: nothing else bounds what one visitor sends.
+#: Maximal number of followers' answers that are counted.
 MAX_COUNTED_ANSWERS = 1000
-#: Parts of the question that the poll of a lesson shows.
+#: Fields of the question that the poll of a lesson shows.
 POLL = ("text", "kind", "choices", "open", "low", "high", "range", "unit", "why", "picture", "search")
-#: Different answers of followers that are shown at most.
+#: Maximal number of different answers of followers that are shown.
 MAX_SHOWN_ANSWERS = 12
 
 
 class Prediction:
     """The visitor's answer to the question of the story.
 
-    It can be given and changed until the story's own runs start, which yield the ``truth``. Nothing waits for
-    an answer. Answers of followers are counted, one for each browser tab, without names.
+    It can be given and changed until the story's own runs start, which determine the ``truth``. Nothing waits
+    for an answer. Answers of followers are counted, one for each browser tab, without names.
     """
 
     def __init__(self, page: PanelPage) -> None:
@@ -38,7 +38,7 @@ class Prediction:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the answer: a story has been opened."""
+        """Discard the answer after another story was opened."""
         self.answer: str | float | None = None
         self.skipped = False
         self.truth: StoryAnswer | None = None
@@ -53,21 +53,21 @@ class Prediction:
 
     @property
     def ask(self) -> StoryQuestion | None:
-        """Return the question of the story; return None if it has none."""
+        """Return the question of the story, or None if it has none."""
         return self._page.story.ask
 
     @property
     def started(self) -> bool:
-        """Return whether the runs on the page are the runs that the question is about."""
+        """Return whether the runs on the page are those that the question is about."""
         return self._page.running == self._page.story.setting
 
     @property
     def open(self) -> bool:
-        """Return whether an answer can be given."""
+        """Return whether the question can be answered now."""
         return self.ask is not None and not (self.skipped or self.started or self.truth)
 
     def take(self, given: object) -> None:
-        """Record an answer, or replace it, if answers are taken."""
+        """Store an answer, or replace it, if the question can be answered."""
         if self.open:
             found = self.ask.answer(given, self._page.story.labels)
             self.answer = self.answer if found is None else found
@@ -77,7 +77,7 @@ class Prediction:
         self.skipped = self.skipped or self.open
 
     def update(self) -> None:
-        """Read the answer from the runs, once they have ended."""
+        """Determine the right answer from the runs, once they have ended."""
         if self.ask is None or self.truth is not None:
             return
         if not self.started:
@@ -93,8 +93,8 @@ class Prediction:
     def state(self) -> dict[str, Any]:
         """Return the content of the card.
 
-        It is empty if there is no question, if it was skipped, or if the page's settings differ from those
-        that it is about.
+        It is empty if there is no question, if the question was skipped, or if the page's settings are not
+        those that it is about.
         """
         ask, about = self.ask, self._page.story.setting
         elsewhere = self._page.setting != about and not (self.started or self.truth)
@@ -113,14 +113,14 @@ class Prediction:
 
     @property
     def poll(self) -> dict[str, Any]:
-        """Return the question for followers; return {} if there is none."""
+        """Return the question for followers, or {} if there is none."""
         told = self.state
         said = "" if self.truth is None else verdict(self.ask, None, self.truth)
         return {name: told[name] for name in POLL} | {"said": said} if told else {}
 
     @property
     def counts(self) -> list[list[Any]]:
-        """Return the number of followers who gave each answer, the most frequent first."""
+        """Return pairs of an answer and the number of followers who gave it, the most frequent first."""
         found = Counter(worded(self.ask, answer) for answer in self._answers.values())
         return (
             [[answer, number] for answer, number in found.most_common(MAX_SHOWN_ANSWERS)]
@@ -130,9 +130,9 @@ class Prediction:
 
     @property
     def others(self) -> dict[str, Any]:
-        """Return the answers of followers, once no more answers are taken.
+        """Return the answers of followers, once the question can no longer be answered.
 
-        Each answer has its count, and whether it is right; a line summarizes all answers.
+        Each answer has a count, and whether it is right. A line summarizes all answers.
         """
         ask, answers = self.ask, list(self._answers.values())
         found = Counter(answers).most_common(MAX_SHOWN_ANSWERS)
@@ -145,7 +145,7 @@ class Prediction:
         return {"others": rows, "counted": said}
 
     def count(self, who: object, given: object) -> bool:
-        """Count the newest answer of a browser tab, while answers are taken; return whether it was."""
+        """Count the newest answer of a browser tab; return False if it is not accepted."""
         if not (self.state and self.open and isinstance(who, str)):
             return False
         answer = self.ask.answer(given, self._page.story.labels)
@@ -159,7 +159,7 @@ class Prediction:
     # the picture of a search
 
     def _draw(self) -> None:
-        """Compute φ of the search that the question is about, in a run of its own that ends there."""
+        """Compute φ of the line search that the question is about, in a separate run that ends there."""
         ask, problem = self.ask, self._page.problem.problem
         story = self._page.story
         if not ask.search or self._drawing or problem is None or self._page.setting != story.setting:
@@ -183,7 +183,7 @@ class Prediction:
 
 
 def worded(ask: StoryQuestion, answer: str | float | None) -> str:
-    """Write an answer: a choice, or a number with its unit."""
+    """Format an answer: a choice, or a number with its unit."""
     if answer is None or isinstance(answer, str):
         return answer or ""
     shown = ui.number(answer, 3)
@@ -191,7 +191,7 @@ def worded(ask: StoryQuestion, answer: str | float | None) -> str:
 
 
 def verdict(ask: StoryQuestion, answer: str | float | None, truth: StoryAnswer) -> str:
-    """Return the visitor's answer, the right one, and the figures of the runs, as sentences."""
+    """Return sentences with the visitor's answer, the right one, and the numbers of the runs."""
     if truth.value is None:
         return "No run came as far as the question asks."
     name = FIELDS[ask.value].title

@@ -1,22 +1,23 @@
-"""Presence of browsers: whether one shows a page, and how long the page waits for one that has gone."""
+"""Presence of browsers: whether one shows a page, and how long the page waits for one that has
+disconnected."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
 
-#: Seconds without a browser after which what a page computes ends: one that was closed, whose runs are to end
-#: within two, or that nobody can come back to; one that is loaded again; one that has lost its connection.
+#: Seconds without a browser after which a page's computations end: after it was closed, if it may be
+#: reloading, and if the connection was lost.
 CLOSED_SECONDS, RELOAD_SECONDS, DISCONNECTED_SECONDS = 1.0, 15.0, 120.0
-#: Seconds after which a page that was closed, and is connected, has come back.
+#: Seconds after which a page that was closed, but is connected, is considered open again.
 REOPENED_SECONDS = 5.0
 
 
 class Presence:
-    """The presence of one page's browser, checked periodically.
+    """The presence of a page's browser, checked periodically.
 
-    ``connections()`` counts the page's browsers, ``clock()`` the seconds without any. ``keep(True)`` asks the
-    server not to forget the page, so that the browser may come back; ``keep(False)`` ends that.
+    ``connections()`` returns the number of browsers, and ``clock()`` the time in seconds. ``keep(True)`` asks
+    the server to keep the page, so that the browser may return; ``keep(False)`` ends that.
     """
 
     def __init__(
@@ -33,14 +34,14 @@ class Presence:
         #: Seconds since the last browser left, when last looked for; 0 while one is connected, or before the
         #: first.
         self.away = 0.0
-        #: Whether it is no longer waited for.
+        #: Whether the page has stopped waiting for its browser.
         self.given_up = False
         self._seen: float | None = None
         self._left: float | None = None
         self._kept = False
 
     def leave(self) -> None:
-        """Record that the browser closes the page, or loads another one in its place."""
+        """Record that the browser closes the page, or loads another one instead."""
         self._left = self.clock()
 
     def look(self, others: Iterable[Presence]) -> None:

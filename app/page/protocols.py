@@ -1,4 +1,4 @@
-"""The interface of the page to its panels."""
+"""The interface that the page offers to its panels."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ from solverscope.solvers import Problem
 
 
 class ChosenProblem(Protocol):
-    """The problem that is chosen: None while ``loading`` names the data that are loaded for it."""
+    """The selected problem; it is None while its data are being loaded."""
 
     setting: Recipe
     problem: Problem | None
 
     @property
     def loading(self) -> str:
-        """Return a sentence on the data being loaded, or ""."""
+        """Return a sentence on the data that are being loaded, or ""."""
         ...
 
     def known(self, key: str | None) -> Problem | None:
-        """Return the problem with a key, if the page or one of its runs has it."""
+        """Return the problem with this key if the page or one of its runs has it, else None."""
 
     def reload(self) -> None:
-        """Make the problem again, of code that has changed."""
+        """Rebuild the problem after its code has changed."""
 
 
 class ChosenSolvers(Protocol):
-    """The solvers of the list; ``run_styles`` has the style of each chosen one."""
+    """The list of solvers; ``run_styles`` are the styles of the selected ones."""
 
     @property
     def run_styles(self) -> Sequence[int]:
-        """Return the numbers of the colours and dashes of the chosen solvers."""
+        """Return the styles of the selected solvers, which are indices of colours and dashes."""
         ...
 
     @property
     def settings(self) -> Sequence[Entrant]:
-        """Return all solvers of the list without errors."""
+        """Return all solvers of the list that have no invalid field."""
         ...
 
     def new_style(self, taken: Collection[int]) -> int:
-        """Return the number of a style that no run has."""
+        """Return a style that is not ``taken`` and that no solver in the list will get."""
         ...
 
     def refresh(self) -> None:
-        """Offer the solvers again, of code that has changed."""
+        """Update the list after the code of solvers has changed."""
 
 
 class PanelPage(Protocol):
-    """The page as the constructors of its panels take it."""
+    """The page as the constructors of its panels receive it."""
 
     session: Session
     problem: ChosenProblem
     solvers: ChosenSolvers
     story: Story
-    #: What the visitor may reach.
+    #: The rights of the visitor.
     rights: Rights
     #: The experiment that the next Run would start, and why it cannot be started, a sentence.
     setting: Experiment
@@ -71,21 +71,21 @@ class PanelPage(Protocol):
     running: Experiment | None
     #: The solver's label by that of each run that was started last: repeated runs share one.
     racing: Mapping[str, str]
-    #: What is said above everything else.
+    #: Notices at the top of the page.
     notices: pn.Column
 
     def start(self, step: bool) -> None:
-        """Start the chosen solvers."""
+        """Start the selected solvers."""
 
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
-        """Set controls that differ, and axes, tab and speed."""
+        """Set all controls that differ, and axes, tab and speed."""
 
     def shown(self) -> Iterator[View]:
         """Yield the views that are on the page."""
         ...
 
     def go_to(self, query: Mapping[str, str]) -> None:
-        """Apply another address of this page."""
+        """Apply another URL of this page."""
 
     def adopt(self, other: Any) -> None:
         """Take over the runs of a page that the browser has left for this one."""

@@ -1,4 +1,4 @@
-"""The answer to a visitor of the server: the page, a plot of it alone, or one line to a stranger."""
+"""The response to a visitor of the server: the page, a window of one plot, or an error message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from solverscope.app.serving import access, classroom, guard, one_thread
 from solverscope.app.serving.serve_options import Serving
 from solverscope.app.stories import left_out, stories
 
-#: Scripts of a page besides those of its components, by its kind.
+#: Scripts of a page by its kind, in addition to those of its components.
 PAGE_SCRIPTS = {
     "page": ("plots.js", "pixels.js", "page.js"),
     "window": ("plots.js",),
@@ -36,7 +36,7 @@ PAGE_SCRIPTS = {
 
 
 def prepare() -> None:
-    """Load the data of the first story, so that its first visitor need not wait for them."""
+    """Load the data of the first story, so that the first visitor does not wait for them."""
     budget.memory = Serving.from_arguments().memory
     problem = next(iter(stories().values())).setting.problem
     with suppress(ValueError):  # beyond what the server may hold: the page says so
@@ -44,7 +44,8 @@ def prepare() -> None:
 
 
 def serve() -> None:
-    """Serve the page to the visitor of the current document, or one line to a stranger."""
+    """Serve the page to the visitor of the current document, or an error message to visitors who are not
+    admitted."""
     pn.extension()
     context = pn.state.curdoc.session_context if pn.state.curdoc is not None else None
     request = getattr(context, "request", None)
@@ -123,7 +124,7 @@ def serve() -> None:
 
 
 def _keep(session: ServerSession, wanted: bool) -> None:
-    """Keep a session that has lost its connection, or let the server forget it as others."""
+    """Keep a session that has lost its connection from expiring, or let it expire."""
     if wanted:
         session.block_expiration()
     else:
@@ -131,7 +132,7 @@ def _keep(session: ServerSession, wanted: bool) -> None:
 
 
 def _following(query: Mapping[str, str]) -> PlotWindow | FollowPage:
-    """Return the page that follows another one; raise ValueError if that does not exist."""
+    """Return the page that follows another one. Raises ValueError if that does not exist."""
     if "follow" in query:
         return PlotWindow(query.get("view", ""), query["follow"])
     return FollowPage(

@@ -1,4 +1,4 @@
-"""One visitor's runs: started and steered from the page, watched by one timer."""
+"""The session of a visitor: runs that the page starts and controls, and the timer that updates the page."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from solverscope.solvers import Condition, Trace
 
 log = logging.getLogger(__name__)
 
-#: Hint in place of a plot while runs are under way.
+#: Hint in place of a plot while runs are active.
 NO_ITERATE_YET = "No shown run has an iterate yet."
 
-#: Sessions by their tokens, while their pages are open.
+#: Sessions by token, while their pages are open.
 by_token: WeakValueDictionary[str, Session] = WeakValueDictionary()
 
 
 class Session:
-    """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
+    """The runs, the cursor and the views of one visitor. All methods must be called in the page's thread."""
 
     #: Whether the visitor may change the runs, and whether somebody else moves the cursor.
     steers, led = True, False
@@ -52,7 +52,7 @@ class Session:
     ) -> None:
         self.share = (run_pool or pool.shared()).share()
         self.scheduler = scheduler
-        #: Where runs are kept; a session that is given none keeps its own in memory.
+        #: The history in which runs are recorded, by default one in memory.
         self.history = history or History()
         self._passing = history is None
         self.runs: list[DisplayedRun] = []
@@ -82,12 +82,12 @@ class Session:
         self._told = False  # that runs are not kept
         self._cut_off = False
         self.drawn_updates = DrawnUpdates()
-        #: What has to come before anything can be run; empty if nothing has to.
+        #: Hint on what must be done before anything can be run; empty if nothing.
         self.awaits = ""
         #: What the next tick does: work that no thread was left for, and what another window of this page
         #: wants done here, since a page is changed by nobody but itself.
         self.asked: list[Callable[[], object]] = []
-        #: What a second window names this session by: nobody can guess it.
+        #: Secret by which a second window identifies this session.
         self.token = secrets.token_urlsafe(24)
         by_token[self.token] = self
         #: Other windows of this page, each with a session of its own.
@@ -104,9 +104,9 @@ class Session:
     ) -> None:
         """Start new runs together, and remove current ones.
 
-        Past and pinned runs stay as ghosts, and loops of other programs continue. With ``keeps_last`` the
-        current ones stay as well, until the next launch. A maker receives share, pace, step, breaks and the
-        common start barrier. ``styles`` number the colours and dashes of the new runs, which no ghost gets.
+        Past and pinned runs stay as ghosts, and loops of other programs continue. With ``keeps_last``,
+        current runs stay as well, until the next launch. A maker receives share, pace, step, breaks and the
+        common start barrier. ``styles`` are those of the new runs, which ghosts do not get.
         """
         old = [run for run in self.runs if not (run.outside and run.alive)]
         for run in [run for run in old if run.passing or not (run.stays or run.pinned)]:
@@ -132,19 +132,19 @@ class Session:
         self._set_period(EAGER_TICK_MS)
 
     def join(self, make: Callable[..., LiveRun]) -> None:
-        """Start one more run next to the present ones; ``make`` receives the same arguments as those of
-        ``launch``."""
+        """Start another run in addition to the present ones; ``make`` receives the same arguments as a maker
+        of ``launch``, except the barrier."""
         self.add(make(self.share, pace=self.pace, step=False, breaks=self.breaks))
         self._set_period(EAGER_TICK_MS)
 
     def add(self, run: DisplayedRun, place: int | None = None) -> None:
-        """Add a run to the others, and save its rows in the history."""
+        """Add a run to the others, and record it in the history."""
         self.runs.insert(len(self.runs) if place is None else place, run)
         if not run.stays:
             self.history.record(run)
 
     def adopt(self, other: Session) -> None:
-        """Take over the runs of a session that its visitor has left, in any state, and its cursor."""
+        """Take over the runs, in any state, and the cursor of a session that its visitor has left."""
         self.runs, other.runs = other.runs, []
         self.share.take([run.worker for run in self.runs if isinstance(run, LiveRun)])
         if self._passing and other._passing:
@@ -161,28 +161,28 @@ class Session:
 
     @property
     def racing(self) -> list[LiveRun]:
-        """Return the runs that are alive and were started here."""
+        """Return the runs that are alive and were started on this page."""
         return [run for run in self.alive if not run.outside]
 
     @property
     def state(self) -> str:
-        """Return ``idle`` (none is racing), ``paused`` (all that race are) or ``running``."""
+        """Return "idle" (no run is racing), "paused" (all racing runs are paused) or "running"."""
         racing = self.racing
         if not racing:
             return "idle"
         return "paused" if all(run.worker.paused for run in racing) else "running"
 
     def run_of(self, trace: Trace) -> DisplayedRun | None:
-        """Return the run with a trace; return None if it is not here."""
+        """Return the run with this trace, or None."""
         return next((run for run in self.runs if run.trace is trace), None)
 
     def free_label(self, label: str) -> str:
-        """Return a label, with a number if a run has it already."""
+        """Return a label, followed by a number if a run already has it."""
         taken = {run.label for run in self.runs}
         return next(name for k in count(1) if (name := f"{label} ({k})" if k > 1 else label) not in taken)
 
     def stands(self, run: DisplayedRun) -> str:
-        """Return the state of a run at the start of the newest tick, or its present state if it came
+        """Return the state of a run at the start of the newest tick, or its present state if it was added
         later."""
         return self._stood.get(run) or run.state
 
@@ -207,26 +207,26 @@ class Session:
         self.hurry()
 
     def clear(self) -> None:
-        """Stop and remove all runs, also runs that wait for the data."""
+        """Stop and remove all runs, including those that wait for the data."""
         self.pressed = None
         for run in list(self.runs):
             self.remove(run)
 
     def remove(self, run: DisplayedRun) -> None:
-        """Stop and forget one run."""
+        """Stop and remove a run."""
         run.forget()
         self.runs.remove(run)
         self._stood.pop(run, None)
         self._hidden.discard(id(run))
 
     def set_pace(self, per_second: float) -> None:
-        """Limit every run to this many iterates a second; 0 means full speed."""
+        """Limit every run to this many iterates per second; 0 is no limit."""
         self.pace = per_second
         for run in self.racing:
             run.worker.set_pace(per_second)
 
     def set_lam(self, lam: float) -> None:
-        """Continue all racing runs at another λ, and report why some cannot."""
+        """Change λ of all racing runs, and notify the visitor if a run cannot change it."""
         for run in self.racing:
             try:
                 run.set_lam(lam)
@@ -234,13 +234,13 @@ class Session:
                 self.notify(str(error))
 
     def set_breaks(self, conditions: Sequence[Condition]) -> None:
-        """Pause runs at iterates at which one of these conditions begins to hold."""
+        """Pause runs at iterates at which one of these conditions becomes true."""
         self.breaks = tuple(conditions)
         for run in self.racing:
             run.set_breaks(self.breaks)
 
     def set_drawing(self, ticks: int) -> None:
-        """Update the plots once in this many ticks while runs are alive; 0 means not before they end.
+        """Update the plots every ``ticks`` ticks while runs are alive; 0 updates them only at the end.
 
         No computed iterate is lost.
         """
@@ -249,8 +249,10 @@ class Session:
     # which of them stay
 
     def pin(self, run: DisplayedRun, wanted: bool) -> None:
-        """Pin a run that is over, or unpin it: a pinned run stays when others start, and in the history
-        forever."""
+        """Pin a run that has ended, or unpin it.
+
+        A pinned run is kept when others start, and is never removed from the history.
+        """
         if wanted and run.alive:
             return
         run.pinned = wanted
@@ -267,7 +269,7 @@ class Session:
         self._hidden ^= {id(run)}
 
     def isolate(self, run: DisplayedRun) -> None:
-        """Show this run alone, or all if it is alone already."""
+        """Hide all other runs, or show them if they are already hidden."""
         others = {id(r) for r in self.runs if r is not run}
         alone = self._hidden == others
         self._hidden.clear()
@@ -287,8 +289,10 @@ class Session:
         *,
         awaited: bool = False,
     ) -> pool.PoolWorker:
-        """Call ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``. Ticks are
-        frequent while the visitor can do nothing without the result."""
+        """Call ``work(worker)`` in the pool, and ``then(worker)`` at the tick after it has ended.
+
+        Set ``awaited`` if the visitor can do nothing without the result; ticks are then more frequent.
+        """
         worker = self.share.start(work, "page task")
         self._tasks.append((worker, then))
         self.hurry()
@@ -300,11 +304,11 @@ class Session:
     def later(
         self, who: object, work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]
     ) -> None:
-        """Execute ``work(pulse)`` on behalf of ``who`` in the pool.
+        """Call ``work(pulse)`` in the pool on behalf of ``who``.
 
-        A tick after its end calls ``then`` with its result, or with None if the work failed, which is logged.
-        Work that was stopped while no browser was connected is repeated. Work for which no thread is free
-        starts as soon as there is one.
+        A tick after its end calls ``then`` with its result, or with None if it failed, which is logged. Work
+        that was stopped while no browser was connected is repeated. If no thread is free, the work starts as
+        soon as one is.
         """
 
         def done(worker: pool.PoolWorker) -> None:
@@ -322,26 +326,26 @@ class Session:
 
     @property
     def computing(self) -> bool:
-        """Return whether other threads do work for the page, not counting runs."""
+        """Return whether other threads work for the page, not including runs."""
         return bool(self._tasks)
 
     # what shows them
 
     def show_in(self, view: View) -> None:
-        """Draw the runs in this view, too, from now on."""
+        """Draw the runs in this view from now on."""
         view.on_failure, view.later = self._failed, partial(self.later, view)
         self.views.append(view)
         view.show(self.traces)
 
     def _attempt(self, work: Callable[[], None], who: object) -> None:
-        """Call ``work``, and log an error, so that other work continues."""
+        """Call ``work``, and log an exception, so that other work continues."""
         try:
             work()
         except Exception as error:
             self._failed(who, error)
 
     def _failed(self, who: object, error: BaseException) -> None:
-        """Log an error with its traceback once; it may recur at every tick."""
+        """Log an exception with its traceback, but only once, as it may recur at every tick."""
         place = str(traceback.extract_tb(error.__traceback__)[-1:])
         if (failure := (type(who), type(error), place)) not in self._failures:
             self._failures.add(failure)
@@ -357,10 +361,10 @@ class Session:
         timer: Callable[..., pn.io.PeriodicCallback] = pn.io.PeriodicCallback,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Call ``tick`` some five times a second in the current document.
+        """Call ``tick`` about five times per second in the current document.
 
-        ``connections()`` counts its pages, ``clock()`` the seconds without any. ``keep(True)`` asks the
-        server not to forget the session, so that the page may come back.
+        ``connections()`` returns the number of its pages, and ``clock()`` the time in seconds. ``keep(True)``
+        asks the server to keep the session, so that the page may return.
         """
         self.presence.connections, self.presence.keep, self.presence.clock = connections, keep, clock
         # in the background: else every tick would tell the browser that the server is busy, and free again
@@ -401,12 +405,12 @@ class Session:
 
     @property
     def at_rest(self) -> bool:
-        """Return whether a tick has nothing to show: no thread works, and no other window is open."""
+        """Return whether a tick would change nothing: no thread computes, and no other window is open."""
         still = all(worker.at_rest for worker in list(self.share.workers))
         return still and not (self.asked or any(not window.closed for window in self.steered_by))
 
     def hurry(self) -> None:
-        """Tick soon, after the start of new work."""
+        """Schedule a tick soon, after work was started."""
         if self._timer is not None:
             self._set_period(min(self._timer.period, TICK_MS))
 
@@ -420,7 +424,7 @@ class Session:
             self._timer.period = period
 
     def tick(self) -> None:
-        """Send everything new as one change of the page."""
+        """Update the page, and send all changes at once."""
         self._ticks += 1
         self._stood = {run: run.state for run in self.runs}
         begun = [(id(trace), len(trace) > 0) for trace in self.traces]
@@ -458,7 +462,8 @@ class Session:
     def _is_due(self, view: View) -> bool:
         """Return whether a view is due: after its number of ticks, or after their nominal duration.
 
-        The duration counts on a busy machine, where ticks are slow: the view then lags no further behind.
+        The duration matters on a busy machine, where ticks are slow, so that the view does not lag further
+        behind.
         """
         ticks, now = self.drawing * view.every, self.presence.clock()
         late = now - self._updated.setdefault(view, now) >= 0.001 * TICK_MS * ticks

@@ -1,4 +1,4 @@
-"""Restoring a page's runs after it is reloaded, or after the server has forgotten it."""
+"""Recovery of a page's runs after it was reloaded, or after the server has dropped it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from solverscope.app.serving import page_registry
 from solverscope.app.ui.component import Component
 from solverscope.solvers import Trace
 
-#: Runs that are restored from the history, at most.
+#: Maximal number of runs that are restored from the history.
 MAX_RESTORED = 12
 FROM_HISTORY = "The server has forgotten this page: its runs are shown as the history of runs has them."
 PAGE_LOST = "The server has forgotten this page, and its history of runs has none of the runs that were here."
 
-#: A run as a browser knows it: its number in the history, its label, and the key of its problem.
+#: A run as stored in a browser: its number in the history, its label, and the key of its problem.
 RunName = tuple[int, str, str]
 
 
 class SessionRestore(Component):
-    """A page's memory in the browser, kept while its tab is open: its ``key`` and the names of its ``runs``.
+    """The data that a browser stores for a page while its tab is open: a ``key``, and the names of the
+    ``runs``.
 
-    A page that is loaded in the same tab at the same address takes over the runs of the previous page. They
-    come from that page while the server has it, else from the history. A watcher of the session.
+    If the same URL is loaded again in the tab, the new page takes over the runs of the previous one: from the
+    previous page while the server has it, otherwise from the history. The component is updated at each tick.
     """
 
     key = param.String(doc="what only the server and this browser tab know")
@@ -71,7 +72,7 @@ class SessionRestore(Component):
                 self.answer({"there": True})
 
     def update(self) -> None:
-        """Send the names of all runs to the browser, and show those that the history has found."""
+        """Send the names of all runs to the browser, and show runs that were found in the history."""
         names = [list(name) for run in self.page.session.runs if (name := _name(run)) is not None]
         if names != self.runs:
             self.runs = names
@@ -80,7 +81,7 @@ class SessionRestore(Component):
             self._found(asked)
 
     def _arrived(self, key: object, runs: object) -> None:
-        """Take over the runs that the browser had before."""
+        """Take over the runs that the browser showed before."""
         before = page_registry.pages.pop(key, None) if isinstance(key, str) else None
         if isinstance(before, SessionRestore) and before.page is not self.page:
             self.page.adopt(before.page)
@@ -106,16 +107,16 @@ class SessionRestore(Component):
 
 
 def _name(run: DisplayedRun) -> RunName | None:
-    """Return the name of a run in the history; return None if it is not there."""
+    """Return the name of a run in the history, or None if it is not there."""
     if not isinstance(run.id, int) or run.trace is None:
         return None
     return run.id, run.label, str(run.trace.info.problem.get("key"))
 
 
 def _read(names: list[RunName]) -> Callable[[Archive], list[tuple[ArchivedRun, Trace]]]:
-    """Return a function that reads from the history those runs that are still the same.
+    """Return a function that reads those of the named runs that are in the history.
 
-    In another history other runs may have their numbers.
+    In another history, other runs may have the same numbers; they are skipped.
     """
 
     def read(archive: Archive) -> list[tuple[ArchivedRun, Trace]]:

@@ -1,5 +1,5 @@
-"""The card of the story, at the top of the sidebar: summary, question, things to look for, and the steps of a
-guided one."""
+"""The card of the story at the top of the sidebar: summary, question, points to look for, and
+guided steps."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from solverscope.app.ui.component import Component
 
 
 class StoryCard(Component):
-    """The card of the story, drawn by ``assets/story_card.js``. A watcher of the session.
+    """The card of the story, drawn by ``assets/story_card.js`` and updated at each tick of the session.
 
-    It is open at first, and stays folded for the rest of the visit once it was folded. ``on_back()`` is
-    called when a visitor wants to restore the story's settings.
+    It is open at first, and once collapsed stays so for the rest of the visit. ``on_back()`` is called when a
+    visitor wants to restore the story's settings.
     """
 
     text = param.Dict(default={}, doc="question and points of the story, and how many steps it has")
@@ -37,7 +37,7 @@ class StoryCard(Component):
         self._guide, self._prediction, self._on_back = guide, prediction, on_back
 
     def part(self, name: str) -> StoryPart:
-        """Return a part of the card for the layout of phones: "ask" or "steps"."""
+        """Return a part of the card, "ask" or "steps", for the layout on phones."""
         shown = ("text", "ask", "step")
         made = StoryPart(part=name, **{param: getattr(self, param) for param in shown})
         made.on_message = self.receive
@@ -45,7 +45,7 @@ class StoryCard(Component):
         return made
 
     def show(self, story: Story) -> None:
-        """Show a story."""
+        """Show the question and the points to look for of a story."""
         points = list(story.look_for)
         self.text = {"question": story.question, "points": points, "steps": len(story.steps)}
         self.update()
@@ -77,8 +77,10 @@ class StoryCard(Component):
 
 
 class StoryPart(Component):
-    """The question, or the steps of the guide, in the layout for phones, whose card covers what they refer
-    to. Wider pages do not show it."""
+    """The question, or the steps of the guide, for the layout on phones, where the card covers the plots.
+
+    Wider pages do not show it.
+    """
 
     part = param.Selector(default="ask", objects=["ask", "steps"], constant=True, doc="what is shown")
     text = param.Dict(default={}, doc="as of the card")

@@ -10,8 +10,11 @@ from solverscope.app.ui.menu import Menu
 
 
 class StoryMenu(Menu):
-    """The choice of a story by its id (``value``). Topics are disabled lines: Material's own groups put
-    elements into the list that no list of options may have."""
+    """The menu that selects a story by its id (``value``).
+
+    Topics are disabled entries, as the elements of Material's own groups are not permitted in a list of
+    options.
+    """
 
     def __init__(self, story: str) -> None:
         lines = {FREE_NAME: FREE}

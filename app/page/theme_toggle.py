@@ -1,4 +1,5 @@
-"""Light or dark: the button in the header, and the choice that a browser sends with its first request."""
+"""The button in the header for a light or dark theme, and the choice that a browser sends with its first
+request."""
 
 from __future__ import annotations
 
@@ -11,13 +12,15 @@ from solverscope.app.ui.component import Component
 
 
 class ThemeToggle(Component):
-    """The button that switches between light and dark; the browser remembers the choice, and by default
-    follows the system."""
+    """The button that switches between light and dark.
+
+    The browser stores the choice; by default it follows the system.
+    """
 
     _esm = ui.page_script("header_buttons.js", render="themeToggle")
     _stylesheets: ClassVar[list[str]] = [ui.asset("header_buttons.css")]
 
 
 def wanted(cookies: Mapping[str, str]) -> str:
-    """Return Panel's name for the theme that a browser asked for."""
+    """Return Panel's name of the theme that a browser's cookies request."""
     return "dark" if cookies.get(THEME_COOKIE) == "dark" else "default"

@@ -12,10 +12,11 @@ from solverscope.solvers import Problem
 
 
 class TopViews:
-    """The two plots above the tabs, or in their place the first view that suits the problem, made on demand.
+    """The two plots above the tabs, or instead the first view that suits the problem, which is built on
+    demand.
 
-    ``on_option(name, text)`` receives the value that a visitor chooses in such a view for an option of the
-    data.
+    ``on_option(name, text)`` receives the value of an option of the data that a visitor selects in such a
+    view.
     """
 
     def __init__(self, session: Session, on_option: Callable[[str, str], None]) -> None:
@@ -30,11 +31,11 @@ class TopViews:
 
     @property
     def shown(self) -> list[View]:
-        """Return the views that are shown now."""
+        """Return the views that are currently shown."""
         return [view for view in (self.convergence, self.sparsity, *self._made.values()) if view.visible]
 
     def show(self, problem: Problem | None) -> None:
-        """Show the views that suit a problem; keep the present ones while the problem is not known."""
+        """Show the views that suit a problem; change nothing if the problem is None."""
         if problem is None:
             return
         kind = next((kind for kind in REPLACEMENTS if kind.suits(problem)), None)
@@ -49,8 +50,11 @@ class TopViews:
                 view.visible = other is kind
 
     def _make(self, kind: type[ProblemView], problem: Problem) -> None:
-        """Make a view, and add it to the page after its first drawing. Panel would fetch the style sheets of
-        models that change in the message that adds them from another host."""
+        """Build a view, and add it to the page after its first drawing.
+
+        If models changed in the message that adds them, Panel would load their style sheets from another
+        host.
+        """
         view = kind((), self._session.cursor, problem=problem, on_option=self._on_option)
         self._made[kind] = view
         self._session.show_in(view)

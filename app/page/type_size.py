@@ -1,4 +1,4 @@
-"""Ordinary or larger type, and the plots alone: the buttons in the header, for a projector."""
+"""The buttons in the header for normal or larger type, and for the plots alone, as on a projector."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import param
 from solverscope.app import ui
 from solverscope.app.ui.component import Component
 
-#: What an address says of it: ordinary, in larger type, and that with the plots and the cursor alone.
+#: Values of the URL parameter: normal, in larger type, and in larger type with only plots and cursor.
 NORMAL_VIEW, LARGE_VIEW, PLOTS_VIEW = PAGE_VIEWS = ("normal", "large", "plots")
-#: How much larger: 18 pixels instead of 13, which ``page.css`` says as well.
+#: Factor of larger type, 18 instead of 13 pixels, as in ``page.css``.
 LARGER = 18 / 13
 
 
 class TypeSize(Component):
     """The choice of one of :data:`PAGE_VIEWS`, with a button for each that is ``offered``.
-    ``assets/page.css`` defines the sizes of type."""
+
+    ``assets/page.css`` defines the font sizes.
+    """
 
     view = param.Selector(default=NORMAL_VIEW, objects=list(PAGE_VIEWS), doc="what is shown, and how large")
     offered = param.List(default=[LARGE_VIEW, PLOTS_VIEW], doc="views that have a button")

@@ -1,4 +1,5 @@
-"""Papers as something to open: every figure and table, its runs and claims, one TOML file a paper."""
+"""The papers that can be reproduced: their figures and tables, with runs and claims, in one TOML
+file each."""
 
 from __future__ import annotations
 
@@ -19,19 +20,34 @@ from solverscope.solvers import FIELDS
 
 #: The order in which papers are listed.
 IDS = ("yu2010", "zhong2014", "blondel2013", "mathur2006")
-#: What says how a number of a table is measured.
+#: Keys of a table's row that define how the number is measured.
 MEASURING = ("field", "to", "phase", "down", "up")
-#: What a picture may have along its axes, other than fields of the record.
+#: Quantities that an axis of a plot may have, in addition to fields of the record.
 ALONG = ("lam", "seconds", *DERIVED_TITLES)
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number that the paper prints.
+    """A number printed in the paper, and how it is measured here.
 
-    ``name`` says what it is, ``paper`` is its value there. Here it is measured on the ``run`` on ``data`` at
-    ``lam``, aggregated ``of`` all λ and splits. If the two are comparable, they are to agree ``within`` this
-    share of the paper's.
+    Attributes
+    ----------
+    name : str
+        Name of the number.
+    paper : float
+        Its value in the paper.
+    run : str
+        Label of the run on which it is measured.
+    measure : Measure
+        The quantity.
+    data : str
+        The data set.
+    lam : float, optional
+        The value of λ; by default all.
+    of : str
+        How the values for several λ and splits are aggregated, a key of ``AGGREGATES``.
+    within : float, optional
+        Largest relative difference at which the values agree; None if they are not comparable.
     """
 
     name: str
@@ -45,8 +61,11 @@ class Value:
 
     @classmethod
     def printed(cls, table: Mapping[str, Any]) -> Iterator[Value]:
-        """Yield the numbers of a table as the paper prints it. The keys next to its ``rows`` hold for all
-        rows. With ``by`` a row has several numbers, which differ in the quantity that ``by`` names."""
+        """Yield the numbers of a table that the paper prints.
+
+        Keys of the table other than ``rows`` apply to all rows. If there is a key ``by``, each row has
+        several numbers, one for each value of the quantity that ``by`` names.
+        """
         shared = {name: value for name, value in table.items() if name not in ("rows", "by")}
         by = table.get("by")
         for row in table["rows"]:
@@ -59,10 +78,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Pictures of the runs: ``y`` over ``x``, one for each problem.
+    """Plots of the runs, ``y`` over ``x``, one for each problem.
 
-    Over "lam", or with ``along_lam``, there is one picture for each data set, with a point for each run. A
-    point is the CPU ``seconds`` to the gap ``to``, or a value at the end of the run.
+    If ``x`` is "lam", or with ``along_lam``, there is one plot for each data set, with a point for each run.
+    Its coordinates are values at the end of the run; "seconds" are the CPU seconds to the gap ``to``.
     """
 
     x: str
@@ -84,12 +103,26 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A figure or a table of a paper: what it ``shows`` there, and the runs that reproduce it.
+    """A figure or a table of a paper, and the runs that reproduce it.
 
-    If nothing reproduces it, ``why_not`` gives the reason in a sentence. Else ``sweep`` is a table for
-    :meth:`solverscope.app.sweep.spec.Spec.of`. ``stand_ins`` replace the ``runs`` of that table for people
-    who lack its data. ``here`` describes how the runs depart from the paper's. ``weights`` specifies the
-    weights whose clusters are examined, if any. ``sizes`` are the sizes of the paper's data.
+    Attributes
+    ----------
+    id, title, shows : str
+        Its id, such as "figure-6", its title, and what it shows in the paper.
+    why_not : str
+        The reason if it cannot be reproduced; otherwise there is a ``sweep``.
+    here : str
+        How the runs differ from those of the paper.
+    sweep : mapping, optional
+        The table for :meth:`solverscope.app.sweep.spec.Spec.of`.
+    stand_ins : tuple of mapping
+        They replace the ``runs`` of that table for users who do not have its data.
+    drawings, values, claims : tuple
+        Plots, numbers and claims.
+    weights : GroupWatch, optional
+        The weights whose clusters are examined.
+    sizes : Sizes
+        The sizes of the paper's data.
     """
 
     id: str
@@ -113,11 +146,11 @@ class Exhibit:
 
     @classmethod
     def of(cls, table: Mapping[str, Any], sizes: Sizes | None = None) -> Exhibit:
-        """Read an exhibit from a table.
+        """Parse the table of an exhibit.
 
-        If the table has ``each``, every run and stand-in is repeated with each of its entries. ``sizes`` are
-        the sizes of the paper's data. If the table sets ``any_data``, the exhibit is not about the paper's
-        data.
+        If the table has a key ``each``, every run and stand-in is repeated with each of its entries.
+        ``sizes`` are the sizes of the paper's data. They are ignored if the table sets ``any_data``: then the
+        exhibit does not depend on the paper's data.
         """
         given = dict(table)
         if sizes is not None:
@@ -147,9 +180,9 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its authors and year (``cite``), its title, and its figures and tables in their order.
+    """A paper: its authors and year (``cite``), its title, and its figures and tables in order.
 
-    ``missing`` has a sentence for each of its data sets that is not listed here at all.
+    ``missing`` contains a sentence for each of its data sets that is not available here.
     """
 
     id: str
@@ -159,14 +192,15 @@ class Paper:
     missing: tuple[str, ...] = ()
 
     def exhibit(self, id: str) -> Exhibit:
-        """Return a figure or table of the paper; raise ValueError, with all names, if it does not exist."""
+        """Return a figure or table of the paper. Raises ValueError, which lists all of them, if it does not
+        exist."""
         if id not in self.exhibits:
             raise ValueError(f"{self.id} has no {id!r}: choose one of {', '.join(self.exhibits)}, or all")
         return self.exhibits[id]
 
 
 def read(path: Path) -> Paper:
-    """Read the paper in a TOML file; raise ValueError, with the name of the file, if it is invalid."""
+    """Read the paper in a TOML file. Raises ValueError, which names the file, if the file is invalid."""
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
         tables: dict[str, dict[str, Any]] = {}
@@ -183,8 +217,11 @@ def read(path: Path) -> Paper:
 
 
 def _as_before(table: dict[str, Any], before: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the table of an exhibit with missing keys of the one it is ``like``; a sweep's are merged key by
-    key."""
+    """Return the table of an exhibit, completed by the keys of the earlier exhibit that its key ``like``
+    names.
+
+    The tables ``sweep`` of both are merged key by key.
+    """
     own = dict(table)
     if "like" not in own:
         return own
@@ -202,7 +239,7 @@ def papers() -> dict[str, Paper]:
 
 
 def paper(id: str) -> Paper:
-    """Return a paper; raise ValueError, with the names of all papers, if it does not exist."""
+    """Return a paper. Raises ValueError, which lists all papers, if it does not exist."""
     if id not in IDS:
         raise ValueError(unknown_id("paper", id, IDS))
     return papers()[id]

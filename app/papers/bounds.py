@@ -1,7 +1,6 @@
-"""Numbers that are known exactly or within an interval, and comparisons of two of them.
+"""Numbers that are known exactly or within an interval, and comparisons of such numbers.
 
-The seconds of a run that a limit ended are bounded from below by the limit. Its results at the optimum are
-unknown.
+If a limit ended a run, only a lower bound on its seconds is known. Its results at the optimum are unknown.
 """
 
 from __future__ import annotations
@@ -15,8 +14,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Interval:
-    """A number between ``low`` and ``high``, which are equal if it was measured, and both infinite if it is
-    never reached."""
+    """A number between ``low`` and ``high``.
+
+    Both are equal if the number was measured, and infinite if a target is never reached.
+    """
 
     low: float
     high: float
@@ -48,21 +49,24 @@ class Interval:
         return Interval(factor * self.low, factor * self.high)
 
 
-#: How figures become one, each of which grows with them.
+#: Functions that aggregate numbers, all of them nondecreasing in each number.
 AGGREGATES: dict[str, Callable[[list[float]], float]] = {
     **{"median": np.median, "mean": np.mean, "total": sum, "least": min, "most": max}
 }
 
 
 def together(how: str, values: Sequence[Interval]) -> Interval:
-    """Aggregate figures in one of the ways ``AGGREGATES``: the aggregates of both ends bound the result. The
-    median of an even number is the mean of the two in the middle."""
+    """Aggregate numbers by the function ``how`` of ``AGGREGATES``, separately for their lower and upper
+    bounds.
+
+    The median of an even number of values is the mean of the two in the middle.
+    """
     low, high = (AGGREGATES[how](list(ends)) for ends in zip(*((v.low, v.high) for v in values), strict=True))
     return Interval(float(low), float(high))
 
 
 def less(first: Interval, second: Interval) -> bool | None:
-    """Return whether the first figure is smaller; return None if the bounds leave it open."""
+    """Return whether the first number is smaller, or None if the bounds do not decide it."""
     if first.high < second.low:
         return True
     return False if first.low >= second.high else None

@@ -1,4 +1,4 @@
-"""Claims of papers as data: a closed vocabulary of tests, and verdicts from the runs made here."""
+"""Claims of papers as data: a fixed vocabulary of tests, and verdicts based on runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from solverscope.app.papers.measures import OF_GROUPS, Case, ExhibitRun, Measure
 from solverscope.app.settings.arguments import text_of
 from solverscope.solvers import Trace
 
-#: What is said where a claim is about weights.
+#: Explanation if a claim is about weights, which were not recorded.
 NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
-#: What a problem says on which nobody did what the claim is about: it does not count.
+#: Outcome of a test on a problem that is ignored, because no run did what the claim is about.
 NO_EVIDENCE = "says nothing"
-#: What stands behind the numbers of a problem, and of one on other data than the paper's.
+#: Suffixes of the numbers of a problem, by outcome, and those on other data than the paper's.
 VERDICTS = {True: "", False: " (no)", None: " (open)", NO_EVIDENCE: f" ({NO_EVIDENCE})"}
 OTHER_DATA_VERDICTS = {
     NO_EVIDENCE: f" ({NO_EVIDENCE}, on other data)",
@@ -32,8 +32,11 @@ OTHER_DATA_VERDICTS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict on a claim: seen, not seen or not judged, with the numbers behind it. The numbers are those
-    ``of`` a measure, if any. Differences of the data from the paper's precede them."""
+    """A verdict on a claim: seen, not seen or not judged, with the numbers that support it.
+
+    ``of`` is the measured quantity, "" if there is none. If the data differ from the paper's, the differences
+    precede the numbers.
+    """
 
     claim: str
     word: str
@@ -41,12 +44,13 @@ class Verdict:
     of: str = ""
 
 
-#: What one problem, or one data set, says of a claim: whether it holds (None: that is open), and its numbers.
+#: The outcome of a test on a problem or data set (True, False, None for undecided, or NO_EVIDENCE), and its
+#: numbers.
 Finding = tuple[bool | str | None, str]
 
 
 def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str, Case, ExhibitRun, Trace]]:
-    """Yield the runs of these labels that have iterates, each with its name and its problem."""
+    """Yield the runs with these labels that have iterates: name, problem, run and trace."""
     for case in cases:
         for label in labels:
             run = case.runs.get(label)
@@ -56,10 +60,13 @@ def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str,
 
 @dataclass(frozen=True, kw_only=True)
 class Less(Measure):
-    """The number of each of the runs ``first``, with ``any`` the least of theirs, times ``by``, is below all
-    of ``than``, on each problem; with ``of`` on each data set, of numbers put together over its problems.
-    ``slack`` is added to ``than``. With ``more`` it is above them; ``across`` compares runs on all problems
-    together."""
+    """A test that numbers of some runs are below those of others, on each problem.
+
+    The number of each run in ``first``, times ``by``, must be below that of each run in ``than`` plus
+    ``slack``. With ``any`` one run in ``first`` is enough. With ``more`` numbers must be above. With ``of``
+    the numbers of the problems of a data set are aggregated first. ``across`` compares runs on all problems
+    together.
+    """
 
     first: tuple[str, ...]
     than: tuple[str, ...]
@@ -90,7 +97,10 @@ class Less(Measure):
             yield NO_EVIDENCE if neither else holds, f"{name}: {first} / {than}"
 
     def _extreme(self, group: Sequence[Case], labels: Sequence[str], *, best: bool) -> Interval | None:
-        """Return the best or the worst known number of these runs, or None."""
+        """Return the least or the greatest known number of these runs, or None.
+
+        The best number is the least, unless ``more`` is set.
+        """
         found = []
         for label in labels:
             if values := [value for case in group for value in self.known(case, [label])]:
@@ -100,7 +110,7 @@ class Less(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Level(Measure):
-    """The largest number of the runs is at most ``factor`` times the smallest."""
+    """A test that, on each problem, the largest number of the runs is below ``factor`` times the smallest."""
 
     runs: tuple[str, ...]
     factor: float
@@ -119,7 +129,8 @@ class Level(Measure):
 class Falls(Measure):
     """A test that the number of each run is lower at the largest λ than at the smallest.
 
-    With ``each`` it must be lower at each λ than at the λ before; with ``rises`` higher instead of lower.
+    With ``each`` it must decrease from each λ to the next larger one. With ``rises`` it must be higher
+    instead of lower.
     """
 
     runs: tuple[str, ...]
@@ -143,8 +154,10 @@ class Falls(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Best(Measure):
-    """On each data set the least number of each run over λ is found at one of these λ; with ``more`` the
-    greatest."""
+    """A test that, on each data set, the least number of each run over all λ is attained at one of ``lam``.
+
+    With ``more`` it is the greatest number.
+    """
 
     runs: tuple[str, ...]
     lam: tuple[float, ...]
@@ -166,7 +179,7 @@ class Best(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Lies(Measure):
-    """The number of each run is below a value, or above one."""
+    """A test that the number of each run is between the bounds ``above`` and ``below``."""
 
     runs: tuple[str, ...]
     below: float = math.inf
@@ -182,7 +195,7 @@ class Lies(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Ends:
-    """Each of the runs ends with one of these statuses, within this many iterations."""
+    """A test that each of the runs ends with one of these statuses, within ``by`` iterations."""
 
     runs: tuple[str, ...]
     status: tuple[str, ...]
@@ -199,7 +212,8 @@ class Ends:
 
 @dataclass(frozen=True, kw_only=True)
 class Reaches:
-    """The ``field`` of each run falls to ``at_most`` within this many iterations; or it ``never`` does."""
+    """A test that the ``field`` of each run falls to ``at_most`` within ``by`` iterations, or
+    ``never`` does."""
 
     runs: tuple[str, ...]
     at_most: float
@@ -224,8 +238,10 @@ class Reaches:
 
 @dataclass(frozen=True, kw_only=True)
 class Peaks:
-    """The ``field`` of each run rises to more than ``by`` times its last value, or with ``over = "start"``
-    its first."""
+    """A test that the largest value of a ``field`` exceeds ``by`` times its last value, for each run.
+
+    If ``over`` is "start", it is compared with the first value.
+    """
 
     runs: tuple[str, ...]
     field: str = "nnz_rows"
@@ -242,7 +258,7 @@ class Peaks:
             yield peak or (False if run.over else None), said
 
 
-#: The vocabulary.
+#: The vocabulary of tests.
 TESTS: dict[str, type[Any]] = {
     **{"less": Less, "level": Level, "falls": Falls, "best": Best, "lies": Lies},
     **{"ends": Ends, "reaches": Reaches, "peaks": Peaks},
@@ -251,11 +267,11 @@ TESTS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper and, if there is one, the test of it.
+    """A claim in a paper and, if there is one, the test of it.
 
-    It is seen if the test holds on at least the ``share`` of the problems on the paper's data that are
-    conclusive. That must be certain whatever the open problems would show. ``data`` and ``lam``, if given,
-    are the data sets and the values of λ that the sentence speaks of.
+    The verdict is "seen" if the test holds on at least the fraction ``share`` of the conclusive problems on
+    the paper's data. Undecided problems must not be able to change that. ``data`` and ``lam`` restrict the
+    claim to data sets and values of λ; if empty, it is about all.
     """
 
     text: str
@@ -268,7 +284,7 @@ class Claim:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Claim:
-        """Read a table: its text and one word of the vocabulary; raise ValueError if it is invalid."""
+        """Parse a table with the text of a claim and at most one test. Raises ValueError if it is invalid."""
         words = [name for name in table if name not in cls.WORDS]
         if len(words) > 1 or not TESTS.keys() >= set(words):
             raise ValueError(f"a claim has one of {', '.join(TESTS)}, not {', '.join(words)}")
@@ -279,11 +295,11 @@ class Claim:
 
     @property
     def labels(self) -> set[str]:
-        """Return the labels of the runs that it is about."""
+        """Return the labels of the runs that the test compares."""
         return {label for name in ("first", "than", "runs") for label in getattr(self.test, name, ())}
 
     def judge(self, cases: Sequence[Case]) -> Verdict:
-        """Compute the verdict."""
+        """Return the verdict on the claim for these problems and their runs."""
         if self.test is None:
             return Verdict(self.text, NOT_JUDGED, ("nothing here tests it: look at the pictures",))
         spoken_of = [
@@ -320,7 +336,7 @@ class Claim:
 
 
 def _all(parts: Sequence[bool | None]) -> bool | None:
-    """Return whether all parts hold; None if that depends on open ones."""
+    """Return whether all parts hold, or None if that is undecided."""
     return False if False in parts else None if None in parts else True
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the runs of an exhibit, the paper's numbers next to ours, and verdicts, as HTML."""
+"""HTML of an exhibit's results: plots of the runs, the paper's numbers next to ours, and verdicts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from solverscope.app.views.compare.report import Section, report
 from solverscope.app.views.compare.summary import as_html
 from solverscope.solvers import FIELDS
 
-#: Points of a curve, at most.
+#: Maximal number of points of a curve.
 MOST_POINTS = 400
-#: Gaps and other values of logarithmic axes are drawn down to this.
+#: Smallest gap, or other value, that is drawn on a logarithmic axis.
 MIN_DRAWN_VALUE = 1e-12
 #: The mark and the colour of a verdict.
 MARKS = {SEEN: ("✓", "#009E73"), NOT_SEEN: ("✗", "#D55E00"), NOT_JUDGED: ("?", ui.GREY)}
-#: Whether data are the paper's.
+#: Labels for whether data are the paper's.
 MATCH = {True: "yes", False: "no: other data"}
 CLUSTER_HEADS = (
     "iterate",
@@ -50,7 +50,7 @@ RUN_HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "
 
 @dataclass(frozen=True)
 class ExhibitOutcome:
-    """An exhibit with the results of its runs: all its problems, and a list of omissions."""
+    """An exhibit with the results of its runs: all its problems, and notes on what was omitted."""
 
     exhibit: Exhibit
     cases: Sequence[Case]
@@ -62,7 +62,7 @@ class ExhibitOutcome:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """Judge each claim, and each number of the paper that can be compared."""
+        """Return verdicts on all claims, and on all numbers of the paper that are comparable."""
         found = [claim.judge(self.cases) for claim in self.exhibit.claims]
         for value in self.exhibit.values:
             if (within := value.within) is None:
@@ -78,13 +78,13 @@ class ExhibitOutcome:
         return found
 
     def measured(self, value: Value) -> Interval | None:
-        """Return the measurements here of a number of the paper."""
+        """Return the value measured here for a number of the paper, or None if there is none."""
         found = (value.measure.number(case, value.run) for case in self._cases_of(value))
         numbers = [number for number in found if number is not None]
         return together(value.of, numbers) if numbers else None
 
     def differs(self, value: Value) -> str:
-        """Describe how the data of a number differ from the paper's; "" if they do not."""
+        """Describe how the data of a number differ from the paper's; return "" if they do not."""
         return next(filter(None, (case.differ for case in self._cases_of(value))), "")
 
     def _cases_of(self, value: Value) -> list[Case]:
@@ -95,7 +95,7 @@ class ExhibitOutcome:
         ]
 
     def as_measured(self, value: Value) -> str:
-        """Return the measurements here of a number of the paper, as text."""
+        """Return the value measured here for a number of the paper, as a string."""
         if (here := self.measured(value)) is None:
             return "–"
         return str(here) + (" (other data)" if self.differs(value) else "")
@@ -107,7 +107,7 @@ class ExhibitOutcome:
 
 
 def page(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
-    """Return a standalone HTML file with all results."""
+    """Return a standalone HTML page with all results."""
     sections = [section for outcome in outcomes for section in exhibit_sections(outcome)]
     if len(outcomes) > 1:
         said = [f"{one.name}, {one.title}: {one.why_not}" for one in paper.exhibits.values() if one.why_not]
@@ -123,7 +123,7 @@ def title_of(paper: Paper, outcomes: Sequence[ExhibitOutcome]) -> str:
 
 
 def exhibit_sections(outcome: ExhibitOutcome) -> list[Section]:
-    """Return the sections of a page on an exhibit: text, verdicts, pictures, numbers."""
+    """Return the sections on an exhibit: text, verdicts, plots, numbers."""
     exhibit = outcome.exhibit
     body = exhibit_as_html(exhibit, [*outcome.notes, *_about(outcome.cases)])
     body += sizes_as_html(outcome.sizes) + verdicts_as_html(outcome.verdicts)
@@ -141,7 +141,8 @@ def exhibit_sections(outcome: ExhibitOutcome) -> list[Section]:
 
 
 def exhibit_as_html(exhibit: Exhibit, more: Sequence[str]) -> str:
-    """Return the paper's exhibit, the differences of the runs here, and ``more``, as paragraphs."""
+    """Return paragraphs that describe the paper's exhibit and how the runs here differ, followed
+    by ``more``."""
     said = [f"In the paper: {exhibit.shows}", exhibit.here, *more]
     return "".join(f"<p>{html.escape(one)}</p>" for one in said if one)
 
@@ -156,7 +157,7 @@ def sizes_as_html(sizes: Sequence[SizesOf]) -> str:
 
 
 def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
-    """Return a list of claims, each with its verdict and the numbers behind it."""
+    """Return a list of claims, each with its verdict and the numbers that support it."""
     items = []
     for verdict in verdicts:
         mark, color = MARKS[verdict.word]
@@ -170,7 +171,7 @@ def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
 
 
 def _about(found: Sequence[Case]) -> list[str]:
-    """Return sentences on how well f* is known."""
+    """Return sentences on how accurately f* is known."""
     unsure = [case.unsure for case in found]
     if not unsure:
         return ["Nothing has been run."]
@@ -205,7 +206,7 @@ def _row(case: Case, run: ExhibitRun) -> list[str]:
 
 
 def _gap(gap: Interval | None) -> str:
-    """Write a gap; write its lower bound, "or more", if f* may be below every f that the runs found."""
+    """Format a gap; write its lower bound and "or more" if the upper bound is infinite."""
     if gap is None or not np.isfinite(gap.high):
         return ui.number(None if gap is None else gap.low, 3) + ("" if gap is None else " or more")
     return ui.number(gap.low, 3)
@@ -215,7 +216,7 @@ def _gap(gap: Interval | None) -> str:
 
 
 def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
-    """Return a section with a figure for each problem, or each data set, that has data to draw."""
+    """Return a section with a plot for each problem, or each data set, that has something to draw."""
     labels = list(dict.fromkeys(label for case in found for label in case.runs))
     first = first_seeds(found)
     groups = by_data(first).items() if drawing.points else [(case.name, [case]) for case in first]
@@ -230,7 +231,7 @@ def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
 
 
 def groups_of_weights(found: Sequence[Case]) -> list[Section]:
-    """Return a section for each run with groups of weights: a plot of their values, and a table of their
+    """Return a section for each run with recorded weights: a plot of their values, and a table of their
     clusters."""
     sections = []
     for case in found:
@@ -289,7 +290,7 @@ def _title(name: str, to: float | None) -> str:
 
 
 def _curve(drawing: Drawing, group: Sequence[Case], label: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of the iterates of a run on the only problem, thinned."""
+    """Return x and y of the iterates of a run on the only problem of ``group``, thinned."""
     (case,) = group
     run, none = case.runs.get(label), (np.empty(0), np.empty(0))
     if run is None or run.trace is None or not len(run.trace):
@@ -307,7 +308,7 @@ def _curve(drawing: Drawing, group: Sequence[Case], label: str) -> tuple[np.ndar
 
 
 def _points(drawing: Drawing, group: Sequence[Case], label: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a point for each problem along λ."""
+    """Return x and y of a point for each problem, sorted by λ."""
     found = []
     for case in group:
         values = [_point(case, label, name, drawing.to) for name in (drawing.x, drawing.y)]

@@ -1,6 +1,6 @@
 """Groups of weights that move together: Mathur and Chakrabarti 2006, Figures 2, 3, 10 and 11.
 
-A sweep keeps no weights, so a run is repeated iterate by iterate to examine them.
+A sweep does not store weights, so a run is repeated to record the weights of each iterate.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class GroupWatch:
     """The weights whose clusters are examined: clusters of about ``size`` weights by k-means on (β, Δβ).
 
     They are examined at the iterates ``at``, and again ``later`` iterates after each. If the loss is a chain
-    CRF, only weights of the label ``output`` count. If they are more than ``most``, the largest at the end
-    count.
+    CRF, only weights of the label ``output`` are examined. If there are more than ``most``, only those that
+    are largest at the end.
     """
 
     size: int
@@ -37,10 +37,11 @@ class GroupWatch:
 
 @dataclass(frozen=True)
 class Row:
-    """The number of ``clusters`` at iterate ``t``, and how well they hold.
+    """The number of ``clusters`` at iterate ``t``, and how stable they are.
 
-    ``inside`` is the share of the variance of β inside them at that iterate, ``later`` the same share later
-    on. ``crossed`` is the share of the weights that have moved to another cluster by then.
+    ``inside`` is the fraction of the variance of β within clusters at that iterate, and ``later`` the same
+    fraction some iterates later. ``crossed`` is the fraction of weights that have changed to another cluster
+    by then.
     """
 
     t: int
@@ -52,34 +53,35 @@ class Row:
 
 @dataclass(frozen=True)
 class Groups:
-    """Weights over the iterates, shape (iterates, weights), and their clusters at some of these."""
+    """The weights W of all iterates, shape (iterates, weights), and their clusters at some of these."""
 
     W: np.ndarray
     rows: tuple[Row, ...]
 
     @property
     def inside(self) -> float | None:
-        """Return the largest share of the variance inside clusters."""
+        """Return the largest fraction of the variance within clusters, or None if there are none."""
         return max((row.inside for row in self.rows), default=None)
 
     @property
     def stays(self) -> float | None:
-        """Return the largest share of the variance inside the same clusters some iterates later."""
+        """Return the largest fraction of the variance within the same clusters some iterates
+        later, or None."""
         return max((row.later for row in self.rows), default=None)
 
     @property
     def crossed(self) -> float | None:
-        """Return the mean share of weights that cross over."""
+        """Return the mean fraction of weights that change clusters, or None if there are none."""
         return float(np.mean([row.crossed for row in self.rows])) if self.rows else None
 
     def lines(self) -> Iterator[np.ndarray]:
-        """Yield the columns of groups of the largest weights, by their values at the end."""
+        """Yield the column indices of groups of the largest weights, ordered by their final values."""
         largest = np.argsort(-np.abs(self.W[-1]))[:MAX_PICTURE_LINES]
         yield from np.array_split(largest[np.argsort(self.W[-1][largest])], COLOR_GROUPS)
 
 
 def groups(W: np.ndarray, watch: GroupWatch) -> Groups:
-    """Find the clusters of weights W, a row an iterate."""
+    """Find clusters of weights; each row of W is an iterate."""
 
     def clusters(t: int) -> np.ndarray:
         return kmeans(np.stack([W[t], W[t] - W[t - 1]], axis=1), -(-W.shape[1] // watch.size))
@@ -96,7 +98,7 @@ def groups(W: np.ndarray, watch: GroupWatch) -> Groups:
 
 
 def of_run(cell: Experiment, watch: GroupWatch, iterations: int) -> Groups:
-    """Repeat the run of a cell up to its last iterate, and group its weights."""
+    """Repeat the run of a cell up to its last iterate, and find groups of its weights."""
     from solverscope.app.sweep.cells import problem_of
 
     problem = problem_of(cell.problem)
@@ -109,7 +111,7 @@ def of_run(cell: Experiment, watch: GroupWatch, iterations: int) -> Groups:
 
 
 def _kept(problem: Problem, output: str) -> np.ndarray | slice:
-    """Return the places of the weights of one label, or of all weights if the label does not exist."""
+    """Return the indices of the weights of one label, or of all weights if there is no such label."""
     if output not in (names := list(problem.names.outputs)):
         return slice(None)
     emissions, _ = problem.unpack(np.arange(problem.size))

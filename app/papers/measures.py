@@ -1,4 +1,4 @@
-"""Measures of the runs of an exhibit: problems with their runs, and numbers of a run."""
+"""Measures of the runs of an exhibit: problems with their runs, and numbers measured on a run."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from solverscope.ids import unknown_id
 from solverscope.solvers import FIELDS, Trace, lower_bound, relative_gap
 from solverscope.solvers.compute.lazy import lazy
 
-#: Endings of runs that went no further by themselves; all others were cut.
+#: Statuses of runs that ended by themselves; all others were cut by a limit.
 ENDED_STATUSES = ("converged", "stalled", "unbounded")
-#: What says how much work a run has done: the least it takes, where it was cut.
+#: Fields that measure the work of a run; if a limit cut the run, they are lower bounds.
 CLOCKS = ("cpu_seconds", "wall_seconds", "passes", "iterations", "direction_steps", "epochs")
-#: What a run that was cut would have made smaller, and how small at least.
+#: Fields that more iterations would have decreased, with a lower bound on each.
 FALLING = {"objective": -math.inf}
-#: A run has reached f* where its violation is at most this part of that at its start, however it ended.
+#: A run has reached the optimum if its violation is at most this fraction of the initial one.
 REACHED = 1e-6
-#: f* is known well enough to count the non-zeros there where it is known to this part of itself.
+#: Relative accuracy of f* from which on nonzeros at the optimum are considered known.
 SOLVED = 1e-6
-#: Numbers that are made of others, and what they are called.
+#: Titles of derived numbers.
 DERIVED_TITLES = {
     "gap": "(f − f*)/|f*|",
     "density": "non-zero weights, %",
@@ -56,17 +56,17 @@ MEASURED = (
     *("objective", "violation", "dual_gap", "nnz", "nnz_rows", "iterations", "passes", "cpu_seconds"),
     *("wall_seconds", "train_metric", "test_metric", *SIZES),
 )
-#: Columns of a trace that have another name in the result of a run.
+#: Columns of a trace by their names in the result of a run, if these differ.
 TRACE_COLUMNS = {"iterations": "iteration"}
-#: Columns that are to stay at what they are at f*, and up to which part of it.
+#: Fields that should stay close to their value at f*, and within which fraction of it.
 SETTLING = {"settled": ("nnz_rows", 0.1), "sparse": ("nnz", 0.1)}
-#: What nothing is known of.
+#: The interval of a number of which nothing is known.
 UNKNOWN_INTERVAL = Interval.at_least(0.0)
 
 
 @dataclass(frozen=True)
 class ExhibitRun:
-    """A run of an exhibit: its label, experiment and record, and its trace and groups of weights, if any."""
+    """A run of an exhibit: its label, problem and record, and its trace and groups of weights, if any."""
 
     label: str
     problem: Recipe
@@ -80,12 +80,12 @@ class ExhibitRun:
 
     @property
     def over(self) -> bool:
-        """Return whether it ended by itself, so that more time would change nothing."""
+        """Return whether the run ended by itself, so that more time would change nothing."""
         return self.record.get("status") in ENDED_STATUSES
 
     @property
     def reached(self) -> bool:
-        """Return whether it ended at the optimum, by its own test or its violation."""
+        """Return whether the run ended at the optimum, by its own test or by its violation."""
         if self.record.get("status") == "converged":
             return True
         last = self.record.get("violation")
@@ -95,8 +95,10 @@ class ExhibitRun:
 
     @property
     def whole(self) -> bool:
-        """Return whether it was not cut by a limit of seconds; a number of iterations is part of an
-        experiment."""
+        """Return whether the run was not cut by a limit of seconds.
+
+        A limit of iterations is part of an experiment, and does not cut a run.
+        """
         return self.over or self.record.get("status") == "max-iter"
 
 
@@ -104,8 +106,8 @@ class ExhibitRun:
 class Case:
     """A problem with its runs by label.
 
-    ``differ`` describes how its data differ from those of the paper, "" if they do not. f* is at most
-    ``f_star``, the least f that any run found, and at least ``f_low``.
+    ``differ`` describes how its data differ from those of the paper, "" if they do not. f* is between
+    ``f_low`` and ``f_star``, the least f of any run.
     """
 
     problem: Recipe
@@ -114,12 +116,12 @@ class Case:
 
     @property
     def data(self) -> str:
-        """Return the text of the data set with its options, without the seed."""
+        """Return the data set with its options as a string, without the seed."""
         return self.problem.data_text.partition(",seed=")[0]
 
     @property
     def name(self) -> str:
-        """Name the problem in a few words: data, and λ if it has one."""
+        """Return a short name of the problem: data, and λ if it has one."""
         recipe = self.problem
         if recipe.lam is not None:
             return f"{recipe.data_text}, λ = {text_of(recipe.lam)}"
@@ -138,7 +140,7 @@ class Case:
 
     @lazy
     def proved(self) -> float:
-        """Return the best lower bound of f* that a run has proved; return minus infinity if none has."""
+        """Return the best lower bound on f* that a run has proved, or minus infinity."""
         proved = [-math.inf]
         for run in self.runs.values():
             f, gap = run.record.get("objective"), run.record.get("dual_gap")
@@ -150,8 +152,10 @@ class Case:
 
     @lazy
     def f_low(self) -> float:
-        """Return a lower bound of f*: a proved one, or one from runs that ended at the optimum. Without a
-        proof, f* may be as far below the lowest f as the next converged run is above it."""
+        """Return a lower bound on f*: a proved one, or an estimate from runs that ended at the optimum.
+
+        The estimate is f_star - (f - f_star), where f is the lowest objective of a run that ended there.
+        """
         found = [self.proved]
         for run in self.runs.values():
             if run.reached and (f := run.record.get("objective")) is not None:
@@ -160,7 +164,7 @@ class Case:
 
     @property
     def unsure(self) -> float | None:
-        """Return a proved bound of the relative distance of f* to the minimum."""
+        """Return a proved bound on the relative distance of ``f_star`` to f*, or None if there is none."""
         proved = self.proved
         return max(relative_gap(self.f_star, proved), 0.0) if math.isfinite(proved) else None
 
@@ -170,7 +174,7 @@ class Case:
         return math.isfinite(self.f_low) and relative_gap(self.f_star, self.f_low) <= SOLVED
 
     def gap_of(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper bounds of (f - f*)/|f*| that follow from those of f*."""
+        """Return lower and upper bounds on (f - f*)/|f*|, which follow from those on f*."""
         least = np.maximum(relative_gap(f, self.f_star), 0.0)
         if self.f_low == self.f_star:
             return least, least
@@ -180,9 +184,9 @@ class Case:
 
 
 def cases(runs: Iterable[ExhibitRun], differ: Callable[[ExhibitRun], str] = lambda run: "") -> list[Case]:
-    """Group runs by their problem, in their order.
+    """Group runs by their problem, in order.
 
-    ``differ`` describes how the data of a run that has begun differ from those of the paper.
+    ``differ`` describes how the data of a run differ from those of the paper.
     """
     found: dict[str, Case] = {}
     differs: dict[str, str] = {}
@@ -195,7 +199,7 @@ def cases(runs: Iterable[ExhibitRun], differ: Callable[[ExhibitRun], str] = lamb
 
 
 def by_data(found: Iterable[Case]) -> dict[str, list[Case]]:
-    """Group problems by the name of their data; loss, penalty and λ are ignored."""
+    """Group problems by the name of their data, with options and seed; loss, penalty and λ are ignored."""
     groups: dict[str, list[Case]] = {}
     for case in found:
         groups.setdefault(case.problem.data_text, []).append(case)
@@ -203,7 +207,7 @@ def by_data(found: Iterable[Case]) -> dict[str, list[Case]]:
 
 
 def first_seeds(found: Iterable[Case]) -> list[Case]:
-    """Return the problems without those that differ from a previous one in the seed alone."""
+    """Return the problems without those that differ from an earlier one only in the seed."""
     groups: dict[str, Case] = {}
     for case in found:
         groups.setdefault(replace(case.problem, seed=0).key, case)
@@ -214,8 +218,8 @@ def first_seeds(found: Iterable[Case]) -> list[Case]:
 class Measure:
     """A number of a run: a ``field`` of its record, at the end or at the first iterate that reaches a target.
 
-    The target is one of three: a gap of at most ``to``, f at most the part ``down`` of f at the start, or a
-    test metric of at least ``up``. With ``phase``, only the iterates of that phase count.
+    The target is one of three: a gap of at most ``to``, f at most the fraction ``down`` of its initial value,
+    or a test metric of at least ``up``. With ``phase``, only the iterates of that phase are considered.
     """
 
     field: str = "cpu_seconds"
@@ -237,7 +241,7 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """Describe the measured quantity in a few words."""
+        """Return a short description of the measured quantity."""
         name = DERIVED_TITLES.get(self.field) or TITLES.get(self.field) or self.field.replace("_", " ")
         name += f", phase {self.phase}" if self.phase else ""
         name += f", to a gap of {self.to:g}" if self.to is not None else ""
@@ -245,7 +249,8 @@ class Measure:
         return name + (f", to {self.up:g} on the test part" if self.up is not None else "")
 
     def number(self, case: Case, label: str) -> Interval | None:
-        """Return the number for a run of a problem; return None if the run is missing or lacks the number."""
+        """Return the number for a run of a problem, or None if the run is missing or does not have the
+        number."""
         run = case.runs.get(label)
         if run is None or not run.record:
             return None
@@ -254,7 +259,7 @@ class Measure:
         return self._on_the_way(case, run)
 
     def known(self, case: Case, labels: Iterable[str]) -> list[Interval]:
-        """Return the known numbers of these runs."""
+        """Return the known numbers of the runs with these labels."""
         return [value for label in labels if (value := self.number(case, label)) is not None]
 
     def _at_end(self, case: Case, run: ExhibitRun) -> Interval | None:
@@ -329,7 +334,7 @@ class Measure:
         return Interval(float(clock[there[0]]), float(clock[sure[0]]) if sure.size else math.inf)
 
 
-#: What fields of a record are called, where their names do not say it.
+#: Titles of fields of a record whose names are not clear enough.
 TITLES = {
     **{
         "cpu_seconds": "CPU seconds",
@@ -343,7 +348,7 @@ TITLES = {
 
 
 def _not_begun(run: ExhibitRun) -> Interval | None:
-    """Return the bounds for a run without iterates, which had no time; return None if it failed."""
+    """Return the bounds for a run without iterates: unknown if it was stopped, None if it failed."""
     return Interval.at_least(0.0) if run.record["status"] == "stopped" else None
 
 
@@ -355,10 +360,10 @@ def _since(
     seconds: Sequence[float] = (),
     values: Sequence[float] = (),
 ) -> Interval | None:
-    """Return the CPU seconds from which on values of a run stay within a share of their value at f*.
+    """Return the CPU seconds from which on ``values`` of a run stay close to their value at f*.
 
-    That value is the ``field`` of the best run. If a run has not come there, the seconds are inf if it is
-    over, else bounded from below.
+    That value is the ``field`` of the best run, and ``share`` the permitted relative difference. If the run
+    never gets there, the seconds are infinite if it has ended by itself, and bounded from below otherwise.
     """
     ends = [one.record for one in case.runs.values() if one.record.get("objective") is not None]
     if not len(values) or not ends:
@@ -373,7 +378,7 @@ def _since(
 
 
 def _of_all(run: ExhibitRun, field: str) -> Interval | None:
-    """Return a mean over all iterates of a run; unknown if a limit ended it."""
+    """Return a mean over all iterates of a run; it is unknown if a limit ended the run."""
     trace = run.trace
     if trace is None or len(trace) < 2:
         return _not_begun(run)
@@ -389,12 +394,12 @@ def _share(part: float | None, whole: float | None) -> float | None:
 
 
 def _steps(trace: Trace) -> np.ndarray:
-    """Return the inner iterations of each iterate, 0 without any."""
+    """Return the inner iterations of each iterate, 0 if there are none."""
     return np.maximum(np.asarray(trace.inner_iterations, dtype=float), 0.0)
 
 
 def column(case: Case, run: ExhibitRun, name: str) -> np.ndarray:
-    """Return a field of a trace, or a quantity derived from it, per row; unknown values are nan."""
+    """Return a field of a trace, or a quantity derived from it, for each row; unknown values are NaN."""
     trace = run.trace
     assert trace is not None  # it has iterates
     if name == "gap":

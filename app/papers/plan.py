@@ -1,4 +1,4 @@
-"""The sweep that reruns figures and tables: the data that are available, and shares of a time budget."""
+"""The sweep that reproduces figures and tables: the available data, and each run's part of a time budget."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ BEFORE = 20.0
 
 @dataclass(frozen=True)
 class SweepLayout:
-    """An exhibit as it can be run here. It has a table for :meth:`.spec.Spec.of` (None: it cannot be run),
-    the reason for each data set left out, and whether others ``stand_in`` for them."""
+    """The runs of an exhibit that are possible here.
+
+    ``table`` is a table for :meth:`.spec.Spec.of`, or None if no run is possible. ``absent`` maps data sets
+    that are omitted to reasons, and ``stand_in`` is true if other data take their place.
+    """
 
     table: Mapping[str, Any] | None
     absent: Mapping[str, str]
@@ -31,13 +34,13 @@ class SweepLayout:
 
     @property
     def data(self) -> list[str]:
-        """Return the data that its runs are on, with options."""
+        """Return the data sets of the runs, with options."""
         runs = self.table[RUNS] if self.table is not None else ()
         return list(dict.fromkeys(one for run in runs for one in run["data"]))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return all notes, a sentence each."""
+        """Return a sentence for each omission and each replacement of data."""
         said = [f"{id} is left out: {reason}." for id, reason in self.absent.items()]
         if self.stand_in:
             said.append(f"{', '.join(self.data)} stands in for the paper's data.")
@@ -45,7 +48,7 @@ class SweepLayout:
 
 
 def layout(exhibit: Exhibit) -> SweepLayout:
-    """Return an exhibit's layout without the data sets that are not available."""
+    """Return the runs of an exhibit that are possible with the available data sets."""
     if exhibit.sweep is None:
         return SweepLayout(None, {})
     shared = {name: value for name, value in exhibit.sweep.items() if name not in (RUNS, "data")}
@@ -73,8 +76,11 @@ def _at_hand(runs: Sequence[Mapping[str, Any]], absent: dict[str, str]) -> Itera
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep of several exhibits within a budget: the keys of its cells by the id of their exhibit (a cell
-    may belong to several), and the notes of each."""
+    """A sweep that runs several exhibits within a time budget.
+
+    ``cells`` maps the id of each exhibit to the keys of its cells, which exhibits may share. ``notes`` maps
+    it to its notes.
+    """
 
     spec: Spec
     cells: Mapping[str, tuple[str, ...]]
@@ -82,8 +88,10 @@ class Plan:
 
 
 def plan(name: str, exhibits: Sequence[Exhibit], seconds: float, slots: int) -> Plan:
-    """Plan exhibits as one sweep of at most this many seconds, ``slots`` runs at a time. Raises ValueError
-    if none of them can be run."""
+    """Plan a sweep of exhibits that takes at most ``seconds``, with ``slots`` concurrent runs.
+
+    Raises ValueError if none of the exhibits can be run.
+    """
     layouts = {exhibit.id: layout(exhibit) for exhibit in exhibits}
     tables = {id: found.table for id, found in layouts.items() if found.table is not None}
     if not tables:
@@ -106,14 +114,13 @@ def _nothing(exhibits: Sequence[Exhibit], layouts: Mapping[str, SweepLayout]) ->
 
 
 def share_of(seconds: float, slots: int, n_runs: int) -> float:
-    """Return the CPU seconds for each of this many runs."""
+    """Return the CPU seconds for each of ``n_runs`` runs."""
     left = max(seconds - BEFORE, 0.5 * seconds)
     return float(f"{FOR_SOLVERS * left * slots / n_runs:.2g}")
 
 
 def within(table: Mapping[str, Any], share: float, seconds: float) -> dict[str, Any]:
-    """Return a table of a sweep whose runs take at most a share of CPU seconds each, all of them together at
-    most ``seconds``."""
+    """Return a sweep's table with tighter limits: ``share`` CPU seconds for each run, ``seconds`` for all."""
     shared = {name: value for name, value in table.items() if name != RUNS}
     own = shared.get("limits", {})
     limits = {**own, "max_seconds": min(own.get("max_seconds", math.inf), share), "total_seconds": seconds}
@@ -126,7 +133,7 @@ def within(table: Mapping[str, Any], share: float, seconds: float) -> dict[str, 
 
 
 def text_of(table: Mapping[str, Any]) -> str:
-    """Write a table of a sweep as TOML, to be read and changed."""
+    """Format the table of a sweep as TOML that people can read and edit."""
     plain = [f"{name} = {toml(value)}" for name, value in table.items() if not _is_table(name, value)]
     for name, value in table.items():
         if isinstance(value, Mapping) and _is_table(name, value):

@@ -1,4 +1,4 @@
-"""Sizes of a paper's data and of the data of runs here, and their comparison."""
+"""Sizes of a paper's data and of the data of runs, and their comparison."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from solverscope.app.papers.measures import Case, ExhibitRun
 from solverscope.app.settings.recipe import Recipe
 from solverscope.app.sweep.spec import apart
 
-#: Data whose sizes differ by more than this part from the paper's are other data.
+#: Relative difference beyond which sizes do not match.
 TENTH = 0.1
-#: What a size has, what that is called, and where the record of a run has it.
+#: Names of the parts of a size.
 PARTS = {"n": "instances", "d": "features", "classes": "classes"}
 RECORDED = {"n": "n_samples", "d": "n_features", "classes": "n_outputs"}
 
 
 @dataclass(frozen=True)
 class DataSize:
-    """Numbers of training instances, features and classes; None if unknown. With ``about`` they are rounded
-    to the first digit."""
+    """Numbers of training instances, features and classes; None if unknown.
+
+    ``about`` is true if the paper rounds them to the first digit.
+    """
 
     n: int | None = None
     d: int | None = None
@@ -30,7 +32,7 @@ class DataSize:
 
     @classmethod
     def of_run(cls, run: ExhibitRun) -> DataSize:
-        """Return the size of a run's data from its record."""
+        """Return the size of a run's data, taken from its record."""
         problem = run.record.get("problem") or {}
         found = {part: problem.get(name) for part, name in RECORDED.items()}
         if found["classes"] is not None:
@@ -38,7 +40,7 @@ class DataSize:
         return cls(**found)
 
     def differs(self, here: DataSize) -> str:
-        """List the parts in which ``here`` differs by more than a tenth; "" if none does."""
+        """Describe the parts in which ``here`` differs by more than :meth:`slack`; return "" if none does."""
         said = []
         for part, name in PARTS.items():
             wanted, found = getattr(self, part), getattr(here, part)
@@ -47,12 +49,15 @@ class DataSize:
         return ", ".join(said)
 
     def slack(self, wanted: int) -> float:
-        """Return the largest difference from ``wanted`` of a size that counts as equal."""
+        """Return the largest difference at which a number still matches ``wanted``.
+
+        That is a tenth of ``wanted``, plus the rounding error if sizes are rounded.
+        """
         rounded = 0.5 * 10.0 ** math.floor(math.log10(wanted)) if self.about else 0.0
         return TENTH * wanted + rounded
 
     def only(self, other: DataSize) -> DataSize:
-        """Return the parts that ``other`` has as well."""
+        """Return the size without the parts that are unknown in ``other``."""
         return replace(self, **{part: None for part in PARTS if getattr(other, part) is None})
 
     def __str__(self) -> str:
@@ -62,7 +67,8 @@ class DataSize:
 
 
 class SizesOf(NamedTuple):
-    """The sizes of a data set here and in the paper (None: it has no such data), and whether they agree."""
+    """The sizes of a data set here and in the paper, and whether they match; None if it is not in
+    the paper."""
 
     data: str
     here: DataSize
@@ -72,8 +78,10 @@ class SizesOf(NamedTuple):
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the data of a paper, by the text of a data set. ``any_data``: the exhibit is not about
-    data of the paper's."""
+    """The sizes of a paper's data sets.
+
+    ``any_data`` is true for an exhibit that does not depend on the paper's data.
+    """
 
     known: Mapping[str, DataSize]
     any_data: bool = False
@@ -83,9 +91,9 @@ class Sizes:
         return cls({text: DataSize(**size) for text, size in table.items()})
 
     def of_data(self, recipe: Recipe) -> DataSize | None:
-        """Return the paper's size of a data set; return None if the paper lacks the data.
+        """Return the paper's size of a data set, or None if it is not in the paper.
 
-        If several entries match, the one with the most options counts.
+        If several entries match its options, the one with the most options is used.
         """
         options = {name: str(value) for name, value in recipe.options.items()}
         fitting = []
@@ -96,7 +104,7 @@ class Sizes:
         return max(fitting, key=lambda one: one[0])[1] if fitting else None
 
     def differ(self, run: ExhibitRun) -> str:
-        """Describe how the data of a run differ from the paper's; "" if they do not."""
+        """Describe how the data of a run differ from the paper's; return "" if they do not."""
         if self.any_data:
             return ""
         size = self.of_data(run.problem)
@@ -106,7 +114,7 @@ class Sizes:
         return f"{run.problem.data} has {said}" if said else ""
 
     def table(self, cases: Sequence[Case]) -> list[SizesOf]:
-        """Return a row for each data set."""
+        """Return a row for each data set of these problems."""
         rows = {}
         for case in cases:
             for run in case.runs.values():
@@ -118,5 +126,5 @@ class Sizes:
         return list(rows.values())
 
 
-#: Of an exhibit that is not about data of the paper's.
+#: The sizes of an exhibit that does not depend on the paper's data.
 ANY_DATA = Sizes({}, any_data=True)

@@ -1,1 +1,1 @@
-"""Runs outside the page's thread: the pool, the cache of problems, reference solutions, the history."""
+"""Runs outside of the page's thread: the pool, the cache of problems, reference solutions, the history."""

@@ -1,4 +1,4 @@
-"""The database of runs: a SQLite file that outlives servers, or in memory."""
+"""The database of runs: a SQLite file that survives restarts of the server, or a database in memory."""
 
 from __future__ import annotations
 
@@ -68,12 +68,15 @@ ENTRY_KINDS = {
 
 
 class NewerVersionError(Exception):
-    """The error that the database was written by a later version of this program."""
+    """An error: the database was written by a later version of this program."""
 
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """Limits on the number of finished runs, and on their bytes in all. Pinned runs count, but stay."""
+    """Limits on the number of finished runs, and on their total size in bytes.
+
+    Pinned runs contribute to both, but are never deleted.
+    """
 
     runs: int
     nbytes: int
@@ -86,7 +89,7 @@ SESSION_LIMITS = ArchiveLimits(runs=50, nbytes=16 << 20)
 
 @dataclass(frozen=True)
 class ArchivedRun:
-    """The entry of a run in the list: all but its iterates and weights."""
+    """The entry of a run in the list of runs: everything but its iterates and weights."""
 
     id: int
     name: str = ""
@@ -107,12 +110,12 @@ class ArchivedRun:
 
     @property
     def title(self) -> str:
-        """Return its title in the list."""
+        """Return the title of the run in the list."""
         return f"{self.name or self.label or 'run'} #{self.id}"
 
 
 class Archive:
-    """A connection, used by one thread.
+    """A connection to the database, for use by one thread.
 
     Raises sqlite3.Error, OSError or :class:`NewerVersionError` if the file cannot be used.
     """
@@ -145,7 +148,7 @@ class Archive:
         self.find_interrupted()
 
     def _patiently(self, statement: str) -> None:
-        """Execute a statement that does not wait by itself while another process opens the same new file."""
+        """Execute a statement, and retry while another process has locked the new database."""
         until = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
@@ -161,7 +164,7 @@ class Archive:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all of the block, or nothing."""
+        """Execute the block as a transaction: all of its changes are committed, or none."""
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
             yield
@@ -169,9 +172,9 @@ class Archive:
     # written while a run is at work
 
     def begin(self, trace: Trace, started: float, setting: str = "") -> int:
-        """Enter a run of this process, and return its number.
+        """Insert a run of this process, and return its number.
 
-        ``setting`` is the address that leads back to it.
+        ``setting`` is the query string of the URL that leads back to its settings.
         """
         owner, info, now = current_process(), trace.info, time.time()
         columns = {"label": info.label, "solver": info.solver, "setting": setting, "about": info_json(trace)}
@@ -185,7 +188,7 @@ class Archive:
         return entered.lastrowid
 
     def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:
-        """Write rows of a trace from index ``first`` on, replacing existing ones."""
+        """Write rows of a trace, replacing those from index ``first`` on."""
         block = packing.pack_rows(rows)
         (gone,) = self.db.execute(
             "SELECT coalesce(sum(length(rows)), 0) FROM blocks WHERE run = ? AND first >= ?", (id, first)
@@ -195,13 +198,13 @@ class Archive:
         self._count(id, len(block) - gone)
 
     def note(self, id: int, trace: Trace) -> None:
-        """Write the progress of a run, and that its process is alive."""
+        """Write the progress of a run, and the time, as a sign that its process is alive."""
         last = plain(trace.last)
         reached = {"iterations": last.get("iteration"), "objective": last.get("objective")}
         self._set([id], alive=1, heartbeat=time.time(), state=trace.status, about=info_json(trace), **reached)
 
     def end(self, id: int, trace: Trace, state: str | None = None) -> None:
-        """Write the ending of a run, all its rows as one block, its weights and its observations."""
+        """Write the end of a run: all of its rows as one block, its weights and its observations."""
         rows, _, _ = trace.since(None)
         if len(rows["iteration"]):
             self.add(id, rows, 0)
@@ -216,7 +219,7 @@ class Archive:
         self._count(id, len(weights or b"") + len(observations))
 
     def _set(self, ids: Iterable[int], **columns: Any) -> None:
-        """Write columns of runs."""
+        """Update columns of runs."""
         changes = ", ".join(f"{name} = ?" for name in columns)
         rows = [(*columns.values(), id) for id in ids]
         self.db.executemany(f"UPDATE runs SET {changes} WHERE id = ?", rows)
@@ -225,7 +228,7 @@ class Archive:
         self.db.execute("UPDATE runs SET bytes = bytes + ? WHERE id = ?", (nbytes, id))
 
     def enter(self, trace: Trace, started: float | None = None, setting: str = "") -> int:
-        """Enter a run that is over, and return its number."""
+        """Insert a run that has ended, and return its number."""
         with self.transaction():
             id = self.begin(trace, time.time() if started is None else started, setting)
             self.end(id, trace)
@@ -233,7 +236,7 @@ class Archive:
         return id
 
     def find_interrupted(self) -> None:
-        """Mark the runs whose server process ended before the run did."""
+        """Mark runs as interrupted if their server process ended before they did."""
         alive = self.db.execute(
             "SELECT id, pid, place, began, CAST(heartbeat AS REAL) FROM runs WHERE alive"
         ).fetchall()
@@ -244,8 +247,8 @@ class Archive:
     def prune(self) -> None:
         """Delete finished runs until the archive is within its limits.
 
-        Runs that were taken out of the list are deleted first, even pinned ones. The oldest runs in the list
-        come next; pinned ones among them are kept.
+        Runs that the user has deleted go first, even pinned ones; then the oldest runs in the list that are
+        not pinned.
         """
         sizes = self.db.execute(
             "SELECT id, CAST(bytes AS INTEGER), alive OR (pinned AND deleted IS NULL) FROM runs "
@@ -261,13 +264,13 @@ class Archive:
         self.db.executemany("DELETE FROM runs WHERE id = ?", excess)
 
     def give_back(self) -> None:
-        """Release the disk space of deleted runs to the system, a little at a time."""
+        """Return some disk space of deleted runs to the file system."""
         self.db.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
 
     # read and changed by people
 
     def runs(self) -> list[ArchivedRun]:
-        """List the runs, pinned ones first, then the newest."""
+        """Return the entries of all runs: pinned ones first, then the newest."""
         self.find_interrupted()
         return self._listed("ORDER BY pinned DESC, started DESC, id DESC")
 
@@ -287,7 +290,7 @@ class Archive:
     def trace(self, id: int) -> Trace:
         """Return the trace of a run, up to the last row that was written.
 
-        Raises ValueError if the run is not there or cannot be read.
+        Raises ValueError if the run does not exist or cannot be read.
         """
         kept = self.run(id)
         if kept.damage:
@@ -314,19 +317,19 @@ class Archive:
         return trace
 
     def rename(self, id: int, name: str) -> None:
-        """Name a run; an empty name restores that of its solver."""
+        """Name a run; an empty name restores the label of the run."""
         self._change([id], name=" ".join(name.split())[:MAX_ENTRY_NAME_LENGTH])
 
     def pin(self, id: int, pinned: bool) -> None:
-        """Keep a run beyond the limits, or no longer."""
+        """Pin a run, which protects it from :meth:`prune`, or unpin it."""
         self._change([id], pinned=int(pinned))
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Take runs out of the list; they can be restored for an hour, if there is room for them."""
+        """Remove runs from the list; they can be restored for an hour unless the space is needed earlier."""
         self._change(ids, deleted=time.time())
 
     def restore(self, ids: Sequence[int]) -> None:
-        """Put deleted runs back."""
+        """Restore deleted runs."""
         self._change(ids, deleted=None)
 
     def _change(self, ids: Iterable[int], **columns: Any) -> None:
@@ -335,7 +338,7 @@ class Archive:
 
 
 def default_path() -> Path:
-    """Return the path of the file that outlives servers."""
+    """Return the path of the database that survives restarts of the server."""
     return home() / "runs.sqlite"
 
 
@@ -363,12 +366,12 @@ def _damage(id: int, what: str) -> str:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another process has locked the database for now."""
+    """Return whether the error is that another process has locked the database."""
     return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def explain(error: sqlite3.Error | OSError | NewerVersionError, path: Path | None) -> tuple[str, str]:
-    """Return why the archive at ``path`` cannot be used, and the remedy."""
+    """Return why the archive at ``path`` cannot be used, and what to do about it."""
     where = f"the history of runs, {path}," if path is not None else "the history of runs"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
     if isinstance(error, NewerVersionError):

@@ -1,4 +1,4 @@
-"""The memory budget of problems: of a single one, and of all that a server holds."""
+"""The memory budget of problems: of a single one, and of all problems of a server."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from solverscope.datasets.size import Size
 #: Bytes that an entry of X takes while a problem is made of it, as measured; arrays of scores (rows times
 #: outputs) and vectors of all weights that making it and a first run take.
 BYTES_PER_ENTRY, SCORE_ARRAYS, WEIGHT_VECTORS = 40, 3, 3
-#: Shares of a server's memory: of one problem with a run on it, and of what is kept for the next visitor.
+#: Fractions of a server's memory: for one problem with a run on it, and for the cache.
 MAX_PROBLEM_SHARE, CACHE_SHARE = 1 / 2, 1 / 4
 
 
 class Budget:
-    """The memory that one server may use; ``held`` is the memory of problems in use or in the cache."""
+    """The memory that a server may use; ``held`` is the memory of problems that are in use or cached."""
 
     def __init__(self, memory: int = USUAL_MEMORY) -> None:
         self.memory = memory
@@ -33,11 +33,11 @@ class Budget:
 
     @property
     def kept(self) -> int:
-        """Return the bytes of the cache for the next visitor."""
+        """Return the size of the cache in bytes."""
         return int(self.memory * CACHE_SHARE)
 
     def check(self, name: str, size: Size) -> None:
-        """Raise ValueError, one sentence with the remedy, if a problem of this size is too large."""
+        """Raise ValueError if a problem of this size is too large; the message explains how to shrink it."""
         wanted, allowed = cost(size), int(self.memory * MAX_PROBLEM_SHARE)
         if wanted > allowed:
             raise ValueError(
@@ -46,9 +46,9 @@ class Budget:
             )
 
     def room(self, name: str, size: Size, give_up: Callable[[], None]) -> None:
-        """Raise ValueError if a problem of this size is too large, or there is no room for it.
+        """Raise ValueError if a problem of this size is too large, or not enough memory is free.
 
-        If the server already holds too much, ``give_up()`` first drops problems that are only cached.
+        If memory is short, ``give_up()`` is called first, which drops problems that are only cached.
         """
         self.check(name, size)
         if self.held + cost(size) > self.memory:
@@ -62,7 +62,7 @@ class Budget:
             )
 
     def count(self, owner: Any, nbytes: int) -> None:
-        """Count bytes as held until ``owner`` is garbage-collected."""
+        """Add bytes to ``held`` until ``owner`` is garbage-collected."""
         with self._lock:
             self.held += nbytes
         weakref.finalize(owner, self._release, nbytes)
@@ -73,7 +73,7 @@ class Budget:
 
 
 def cost(size: Size) -> int:
-    """Estimate the bytes that making a problem of this size, and a run on it, take at most at a time."""
+    """Estimate the peak memory in bytes of building a problem of this size and starting a run."""
     weights = 8 * WEIGHT_VECTORS * size.features * size.outputs
     return BYTES_PER_ENTRY * size.nonzeros + weights + 8 * SCORE_ARRAYS * size.rows * size.outputs
 
@@ -88,7 +88,7 @@ def size_of(data: datasets.Dataset) -> Size:
 
 
 def size_in_words(size: Size) -> str:
-    """Describe in words why a data set is large."""
+    """Describe the size of a data set by the quantities that make it large."""
     weights, scores = size.features * size.outputs, size.rows * size.outputs
     parts = [
         (
@@ -112,7 +112,7 @@ def advice(size: Size) -> str:
 
 
 def gib(nbytes: int) -> str:
-    """Return a number of bytes in GiB or MiB."""
+    """Format a number of bytes in GiB or MiB."""
     return f"{nbytes / 2**30:.1f} GiB" if nbytes >= 2**30 else f"{nbytes / 2**20:.0f} MiB"
 
 
@@ -121,7 +121,10 @@ _PROGRAM = (type, types.ModuleType, types.BuiltinFunctionType, threading.Thread,
 
 
 def footprint(*things: Any) -> int:
-    """Count the bytes of these objects and of all they refer to; a view counts as its whole base."""
+    """Return the total size in bytes of these objects and all that they refer to.
+
+    For a view of an array, its whole base is included.
+    """
     total, seen, todo = 0, set[int](), list(things)
     while todo:
         thing = todo.pop()

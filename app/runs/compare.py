@@ -1,4 +1,4 @@
-"""The settings of runs, and the differences of two runs."""
+"""The settings of runs, and the differences between two runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPARED_FIELDS = ("objective", "violation", "dual_gap", "nnz", "passes", "cpu_s
 
 
 class Difference(NamedTuple):
-    """A setting or result in which two runs differ, and its value in each run, None if it has none."""
+    """A setting or result in which two runs differ, with its value in each run, or None if it is missing."""
 
     what: str
     left: Any
@@ -41,7 +41,8 @@ def options(kept: ArchivedRun) -> dict[str, Any]:
 
 
 def typed_or_all(solver: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that differ from the defaults; all, if the solver does not know them."""
+    """Return the parameters that differ from the defaults; all of them if the solver or a parameter is
+    unknown."""
     try:
         return typed(SOLVERS[solver], params)
     except (KeyError, ValueError):
@@ -49,7 +50,7 @@ def typed_or_all(solver: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings(kept: ArchivedRun) -> dict[str, Any]:
-    """Return the settings of a run by title: problem, data, solver, limits."""
+    """Return the settings of a run by title: those of problem, data, solver and limits."""
     about = dict(kept.about)
     problem = dict(about.get("problem", {}))
     set_up = {name: value for name, value in problem.items() if name not in NON_SETTINGS}
@@ -73,12 +74,12 @@ def settings(kept: ArchivedRun) -> dict[str, Any]:
 
 
 def differing_settings(left: ArchivedRun, right: ArchivedRun) -> list[Difference]:
-    """List the settings in which two runs differ."""
+    """Return the settings in which two runs differ."""
     return list(_differing(settings(left), settings(right)))
 
 
 def differing_ends(left: tuple[ArchivedRun, Trace], right: tuple[ArchivedRun, Trace]) -> list[Difference]:
-    """List the differences of the ends of two runs."""
+    """Return the differences between the results and last iterates of two runs."""
     return list(_differing(*(_ends(*one) for one in (left, right))))
 
 

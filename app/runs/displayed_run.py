@@ -1,4 +1,4 @@
-"""The interface of a run to the page, wherever it is computed."""
+"""The interface of runs to the page, regardless of where they are computed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,32 @@ UNFINISHED_STATUSES = {"stopped": "stopped", "failed": "failed"}
 
 
 class DisplayedRun:
-    """A run that the page draws.
+    """A run that the page displays.
 
-    ``state`` is the page's word for its state, and ``word`` the same or, of a finished run, its ending.
-    ``message`` is the reason, and ``alive`` whether it may still change. Its ``trace`` exists once it has
-    begun, and ``style`` numbers its colour and dash.
-
-    A ``ghost`` is set apart from current runs. A run that ``stays`` is kept until it is removed; a ``pinned``
-    one also when others are started, and a ``passing`` one until the next start. A run ``outside`` is
-    computed by another program: it is not started with the others, and Run and Pause ignore it while it is
-    alive. A ``silent`` one does not answer, an ``outdated`` one has code of a plug-in that was saved since.
-    ``experiment`` repeats the run, if it is known, and ``id`` is its number in the history or its name in a
-    sweep.
+    Attributes
+    ----------
+    id : int, str or None
+        Its number in the history, or its name in a sweep.
+    label, style : str, int
+        Its label, and the index of its colour and dash.
+    state, word : str
+        Its state, and the text to display: the same, or how a finished run ended.
+    message : str
+        The reason for the state.
+    alive : bool
+        Whether the state may still change.
+    trace : Trace or None
+        Its trace, once it has begun.
+    experiment : Experiment or None
+        The experiment that repeats the run, if known.
+    ghost : bool
+        Whether it is drawn paler than current runs.
+    stays, pinned, passing : bool
+        Whether it is kept until it is removed, kept also if others are started, or dropped at the next start.
+    outside : bool
+        Whether another program computes it. *Run* and *Pause* then ignore it while it is alive.
+    silent, outdated : bool
+        Whether it does not respond, and whether the plug-in that defines its solver has been edited since.
     """
 
     id: int | str | None = None
@@ -38,7 +52,7 @@ class DisplayedRun:
 
 
 class ExternalRun(DisplayedRun):
-    """A run that the page draws but does not compute, and keeps until it is removed."""
+    """A run that the page displays but does not compute; it is kept until it is removed."""
 
     alive = False
     ghost = stays = True
@@ -61,10 +75,10 @@ class ExternalRun(DisplayedRun):
 
     @property
     def problem(self) -> Problem | None:
-        """Return its problem, while something else refers to it."""
+        """Return the problem of the run, or None once it has been garbage-collected."""
         return self.trace.problem
 
     @property
     def message(self) -> str:
-        """Return why it ended."""
+        """Return why the run ended."""
         return self.trace.message

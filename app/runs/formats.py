@@ -1,4 +1,4 @@
-"""The file formats that runs are exported in."""
+"""The file formats to which runs can be exported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solverscope.solvers.traces.trace import save
 
 
 class Format(NamedTuple):
-    """The name in a menu, its purpose, and the function that writes a file."""
+    """A file format: its name in a menu, its description, and the function that writes a file."""
 
     name: str
     about: str
@@ -30,12 +30,12 @@ FORMATS = {
 
 
 def offered() -> dict[str, Format]:
-    """Return the formats that can be written on this machine."""
+    """Return the formats that can be written on this machine, by file extension."""
     return {id: form for id, form in FORMATS.items() if id != "parquet" or results.available()}
 
 
 def as_bytes(traces: Sequence[Trace], form: str) -> bytes:
-    """Return runs as bytes in one of the formats."""
+    """Return the content of a file of these runs; ``form`` is the file extension of the format."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"runs.{form}"
         FORMATS[form].write(list(traces), path)

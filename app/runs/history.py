@@ -1,4 +1,4 @@
-"""The history of runs. One thread writes new rows of runs twice a second, and answers pages' requests."""
+"""The history of runs. A thread writes new rows of runs twice a second, and answers requests of pages."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ T = TypeVar("T")
 
 
 class HistoryUnavailable(Exception):
-    """The error that the history cannot be used; the message is the reason, a sentence."""
+    """An error: the history cannot be used. The message is the reason."""
 
 
 @dataclass(frozen=True)
 class _Followed:
-    """The part of a run that has been written; ``cursor`` is that of its trace."""
+    """A run that is being recorded; ``cursor`` is the position in its trace up to which it has
+    been written."""
 
     run: LiveRun
     started: float
@@ -53,7 +54,7 @@ class _Followed:
     over: bool = False
 
     def written(self, archive: Archive, closing: bool) -> _Followed:
-        """Write new rows in a transaction; return the state that is valid once it is committed."""
+        """Write new rows within a transaction; return the state to use once it is committed."""
         alive = self.run.alive and not closing  # before the trace, which is whole only then
         trace = self.run.trace
         if trace is None:
@@ -71,12 +72,11 @@ class _Followed:
 
 
 class History:
-    """Past and present runs, in a file, or in memory (``path`` None).
+    """Past and present runs, in a file, or in memory if ``path`` is None.
 
-    All methods return at once, except ``close`` if it is to wait. If the database cannot be used, ``trouble``
-    is the reason in a sentence. Nothing is recorded any more, and requests fail with
-    :class:`HistoryUnavailable`. ``version`` changes whenever a run begins or ends, or a person changes
-    something, in this process.
+    No method blocks, except ``close`` unless ``wait`` is false. If the database cannot be used, ``trouble``
+    is the reason. Nothing is recorded then, and requests fail with :class:`HistoryUnavailable`. ``version``
+    increases when this process begins, ends or edits a run.
     """
 
     def __init__(self, path: Path | None = None, limits: ArchiveLimits = SESSION_LIMITS) -> None:
@@ -90,14 +90,14 @@ class History:
         self._closed = False
 
     def record(self, run: LiveRun) -> None:
-        """Record this run from now on."""
+        """Record a run from now on."""
         followed = _Followed(run, time.time())
         self._put(lambda archive: self.trouble or self._followed.append(followed))
 
     def ask(self, work: Callable[[Archive], T], *, changes: bool = False) -> Future[T]:
-        """Run ``work`` in the thread of the history, and return the future of its result.
+        """Call ``work(archive)`` in the thread of the history, and return a future of its result.
 
-        Set ``changes`` if the work writes to the archive: ``version`` then increases once it is done.
+        Set ``changes`` if the work modifies the archive, so that ``version`` is increased afterwards.
         """
         answer = Future[T]()
         if not self._put(lambda archive: self._answer(archive, work, answer, changes)):
@@ -108,7 +108,8 @@ class History:
     change = partialmethod(ask, changes=True)
 
     def close(self, *, wait: bool = True) -> None:
-        """Write everything, and end the thread; runs that are still alive are recorded as interrupted."""
+        """Write all outstanding rows and end the thread; runs that are still alive are recorded as
+        interrupted."""
         with self._lock:
             self._closed, thread = True, self._thread
             self._queue.put(None)
@@ -195,7 +196,7 @@ class History:
             log.warning("%s", self.trouble)
 
     def _sentence(self, error: sqlite3.Error | OSError | NewerVersionError) -> str:
-        """Describe an error, its consequence for runs, and the remedy in a sentence."""
+        """Describe an error, what it means for runs, and the remedy."""
         what, advice = explain(error, self.path)
         what = what[:1].upper() + what[1:]
         if isinstance(error, sqlite3.Error) and is_busy(error):

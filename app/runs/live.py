@@ -1,4 +1,4 @@
-"""Runs that are computed in the pool."""
+"""Live runs, which are computed in the pool."""
 
 from __future__ import annotations
 
@@ -34,21 +34,34 @@ STYLE_PERIOD = 24
 
 
 class BreakpointHit(NamedTuple):
-    """The iterate at which a run was paused, and the condition that became true there."""
+    """The iteration at which a run was paused, and the condition that became true there."""
 
     iteration: int
     condition: str
 
 
 class LiveRun(DisplayedRun):
-    """One solver on one problem in the pool.
+    """A solver that runs on a problem in the pool.
 
-    ``make_problem(worker)`` is called in the run's thread, and may take long. ``style`` numbers the colour
-    and the dash of the run, ``experiment`` leads back to it. It is paused when one of the conditions
-    ``breaks`` becomes true. With an ``origin`` it is a branch of another run. At a ``line`` it waits for the
-    others of its race. If it is ``outside``, its solver reports the iterates of another program's loop, and
-    pausing it does not hold the loop. States: queued, loading, compiling, ready, replaying, running, paused,
-    finished, stopped, failed.
+    Its states are queued, loading, compiling, ready, replaying, running, paused, finished, stopped and
+    failed.
+
+    Parameters
+    ----------
+    make_problem : callable
+        Function of the pool's worker that returns the problem. It runs in the run's thread and may be slow.
+    style : int
+        Index of its colour and dash.
+    experiment : Experiment, optional
+        The experiment that the run belongs to.
+    breaks : sequence of Condition
+        The run is paused at iterates at which one of these becomes true.
+    origin : Origin, optional
+        The iterate of another run from which it continues.
+    line : StartBarrier, optional
+        The barrier at which it waits for the other runs of a race.
+    outside : bool
+        Whether its solver reports iterates of another program, which is not paused with the run.
     """
 
     _hit: BreakpointHit | None = None
@@ -107,7 +120,7 @@ class LiveRun(DisplayedRun):
         run.execute()
 
     def set_breaks(self, conditions: Sequence[Condition]) -> None:
-        """Replace the conditions: the run pauses at iterates at which one of these begins to hold."""
+        """Replace the conditions; the run pauses at iterates at which one of them becomes true."""
         self._watch = BreakpointWatch(conditions)
 
     # the gate of its solver, which pauses when a condition becomes true
@@ -123,28 +136,32 @@ class LiveRun(DisplayedRun):
 
     @property
     def setting(self) -> str:
-        """Return the address of its settings, or ""."""
+        """Return the query string of the URL with the run's settings, or "" if its experiment is unknown."""
         return "" if self.experiment is None else urlencode(self.experiment.address())
 
     @property
     def problem(self) -> Problem | None:
-        """Return its problem, at the current λ; None until it is made."""
+        """Return the problem at the current λ, or None if it has not been built yet."""
         return self._problem if self._run is None else self._run.here
 
     def set_lam(self, lam: float) -> None:
-        """Set λ from the next iterate on, if the penalty has one; before the run begins, from the first."""
+        """Set λ from the next iterate on, or from the first if the run has not begun.
+
+        Nothing changes if the penalty has no λ.
+        """
         self._lam = lam
         if self._run is not None and self._run.here.penalty.takes_lam:
             self._run.set_lam(lam, self._stopping)
 
     @property
     def hit(self) -> BreakpointHit | None:
-        """Return the iteration and the condition at which the run is paused; return None if it is not."""
+        """Return the condition that paused the run at the current iterate; None if it was not
+        paused by one."""
         hit = self._hit if self.state == "paused" else None
         return hit if hit is not None and self.trace.last.get("iteration") == hit.iteration else None
 
     def new_hit(self) -> BreakpointHit | None:
-        """Return :attr:`hit` once for each pause, and None at later calls."""
+        """Return :attr:`hit` at the first call after each pause, and None at later calls."""
         hit = self.hit
         if hit is None or hit is self._told:
             return None
@@ -153,7 +170,7 @@ class LiveRun(DisplayedRun):
 
     @property
     def state(self) -> str:
-        """Return the state of the run, in the page's words."""
+        """Return the state of the run as the page displays it."""
         worker = self.worker
         over = worker.done.is_set()  # before the words, which are the final ones only then
         trace = self.trace
@@ -170,13 +187,16 @@ class LiveRun(DisplayedRun):
 
     @property
     def word(self) -> str:
-        """Return the state in a word or two; of a finished run, how it ended."""
+        """Return the state in a word or two; for a finished run, how it ended."""
         if self.state != "finished":
             return self.state
         return wording.of_ending(self.trace.status, self.trace.result)
 
     def fade(self, taken: Collection[int]) -> None:
-        """Turn into a ghost with the history's label, in the old colour and dash."""
+        """Turn the run into a ghost, with its number in the history appended to its label.
+
+        Its new style has the same colour and dash as before, and is not in ``taken``.
+        """
         self.ghost = True
         self.label += f" #{self.id}" if self.id is not None else " before"
         self.style = next(k for k in count(self.style + STYLE_PERIOD, STYLE_PERIOD) if k not in taken)
@@ -185,18 +205,20 @@ class LiveRun(DisplayedRun):
 
     @property
     def silent(self) -> bool:
-        """Return whether the run computes, and its solver has neither yielded nor pulsed for seconds."""
+        """Return whether the solver has been computing for seconds without an iterate or a pulse; compilation
+        is exempt."""
         silent = self._run is not None and self.worker.silent
         return silent and not is_compiling(self._run.stack)
 
     def stop(self) -> None:
-        """Stop the run at its next pulse; abandon it if it does not answer, and keep its whole iterates."""
+        """Stop the run at its next pulse. If it does not respond, abandon it and keep its
+        complete iterates."""
         if self._run is not None and (self.worker.abandoned or self.silent):
             self._run.abandon("failed", f"for {pool.SILENT_SECONDS:g} s")
         self.worker.stop()
 
     def forget(self) -> None:
-        """Stop the run, and release its observations: the page may keep a reference to it."""
+        """Stop the run and release its observations, as the page may still refer to the run."""
         self.stop()
         if self.trace is not None:
             self.trace.probes.discard()
@@ -207,7 +229,7 @@ class LiveRun(DisplayedRun):
 
     @property
     def message(self) -> str:
-        """Return why the run ended, is paused or waits, a sentence; return "" if there is no reason."""
+        """Return why the run ended, is paused or waits; return "" if there is nothing to explain."""
         if self.worker.error is not None:
             return self._message or f"{type(self.worker.error).__name__}: {self.worker.error}"
         if (hit := self.hit) is not None:

@@ -1,4 +1,7 @@
-"""Serialization of runs without pickles: a line of JSON that describes the arrays, then these, compressed."""
+"""Serialization of runs without pickle: a JSON header that describes the arrays, followed by the arrays.
+
+Both are compressed together.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ COMPRESSION_LEVEL = 1
 
 
 def pack(arrays: Mapping[str, np.ndarray], **header: Any) -> bytes:
-    """Return arrays of numbers or texts, and a header of JSON values, as bytes."""
+    """Return arrays of numbers or strings, and a header of JSON values, as compressed bytes."""
     shapes = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
     line = json.dumps({"arrays": shapes, **header}, separators=(",", ":")).encode() + b"\n"
     return zlib.compress(line + b"".join(array.tobytes() for array in arrays.values()), COMPRESSION_LEVEL)
 
 
 def unpack(block: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return arrays and header that were packed; raise ValueError for other bytes."""
+    """Return the arrays and the header of packed bytes. Raises ValueError if the bytes are invalid."""
     try:
         unpacked = zlib.decompressobj()
         data = unpacked.decompress(block, MAX_UNPACKED_BYTES)
@@ -50,7 +53,7 @@ def unpack(block: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def pack_rows(rows: Mapping[str, np.ndarray]) -> bytes:
-    """Return columns of a trace as bytes: numbers as they are, words as JSON."""
+    """Return columns of a trace as bytes: numeric columns as arrays, strings as JSON."""
     numbers = {name: rows[name] for name, field in FIELDS.items() if field.numeric}
     numbers |= {f"{OWN_PREFIX}{name}": column for name, column in rows.items() if name not in FIELDS}
     words = {
@@ -62,10 +65,10 @@ def pack_rows(rows: Mapping[str, np.ndarray]) -> bytes:
 
 
 def unpack_rows(blocks: Sequence[bytes]) -> dict[str, Sequence[Any]]:
-    """Return the columns that were packed block by block, for :meth:`solvers.Trace.from_columns`.
+    """Return the columns of consecutive packed blocks, as arguments of :meth:`solvers.Trace.from_columns`.
 
-    Fields that are not in all blocks, or are unknown to this version, are left out. A run's own fields are
-    unknown in blocks without them. Raises ValueError for other bytes.
+    Fields that are unknown to this version, or missing from some block, are omitted. Fields of the run's own
+    are NaN in blocks without them. Raises ValueError if the bytes are invalid.
     """
     parts = [unpack(block) for block in blocks]
     columns: dict[str, Sequence[Any]] = {}
@@ -93,13 +96,13 @@ def _words(name: str, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any
 
 
 def pack_weights(w: np.ndarray) -> bytes:
-    """Return weights as bytes: indices and values of the non-zeros."""
+    """Return weights as bytes: indices and values of the nonzeros."""
     support = np.flatnonzero(w != 0.0)  # of an array of its own: the run may be at work on w
     return pack({"support": support, "values": w[support]}, size=w.size)
 
 
 def unpack_weights(block: bytes) -> np.ndarray:
-    """Return the weights that were packed."""
+    """Return the weights in packed bytes."""
     arrays, header = unpack(block)
     w = np.zeros(header["size"])
     w[arrays["support"]] = arrays["values"]
@@ -107,9 +110,9 @@ def unpack_weights(block: bytes) -> np.ndarray:
 
 
 def pack_observations(probes: ProbeStore) -> bytes:
-    """Return the observations of probes as bytes, thinned evenly to the available room.
+    """Return the observations of probes as bytes, thinned evenly to the permitted size.
 
-    The first and the last observation of each probe are always kept. Vectors that several observations share
+    The first and the last observation of each probe are always kept. Arrays shared by several observations
     are stored once.
     """
     everything = probes.everything()
@@ -141,7 +144,7 @@ def pack_observations(probes: ProbeStore) -> bytes:
 def _changed(
     everything: Sequence[tuple[int, dict[str, Any]]], change: Callable[[Any], Any]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return observations with ``change`` applied to each value that a probe saw."""
+    """Return observations with ``change`` applied to each value that a probe recorded."""
     return [
         (
             iteration,
@@ -152,7 +155,7 @@ def _changed(
 
 
 def unpack_observations(block: bytes) -> ProbeStore:
-    """Return the observations that were packed."""
+    """Return the observations in packed bytes."""
     arrays, header = unpack(block)
     return ProbeStore.of(
         _changed(

@@ -1,4 +1,4 @@
-"""Runs of the history as the page draws them."""
+"""Runs of the history that the page displays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LAST_STYLE = STYLE_PERIOD * 1000 - 1
 
 
 def free_style(runs: Iterable[DisplayedRun]) -> int:
-    """Return the first of these styles that no run of a page uses."""
+    """Return the highest style reserved for past runs that none of ``runs`` uses."""
     taken = {run.style for run in runs}
     return next(style for style in count(LAST_STYLE, -1) if style not in taken)
 
 
 class PastRun(ExternalRun):
-    """A run of the history."""
+    """A run of the history that the page displays."""
 
     def __init__(self, kept: ArchivedRun, trace: Trace, style: int, problem: Problem | None = None) -> None:
         super().__init__(kept.id, kept.title, style, trace, problem, faint=True)
@@ -31,16 +31,17 @@ class PastRun(ExternalRun):
 
     @property
     def state(self) -> str:
-        """Return its ending in the page's words for states."""
+        """Return the final state of the run as the page displays it."""
         if self._alive_then or self.trace.status == "interrupted":
             return "stopped"
         return UNFINISHED_STATUSES.get(self.trace.status, "finished")
 
     @property
     def word(self) -> str:
-        """Return its ending in a word or two."""
+        """Return in a word or two how the run ended, or "so far" if it was still running when it
+        was loaded."""
         return "so far" if self._alive_then else wording.of_ending(self.trace.status, self.trace.result)
 
     def forget(self) -> None:
-        """Release its observations: the page may keep a reference to it."""
+        """Release the observations of the run, as the page may still refer to it."""
         self.trace.probes.discard()

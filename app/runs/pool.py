@@ -1,9 +1,10 @@
-"""The run pool: many live computations on few cores, in slices, fairly between sessions and inside one.
+"""The run pool: many live computations on few cores, in time slices that are fair between and within
+sessions.
 
-Every computation has its own thread, but computes only while it holds one of the pool's slots. There are as
-many slots as cores, one less while the page's thread is at work. A slot is given back when its slice is over,
-when the worker is held (paused) or waits (slow motion), and when it is done. It goes to the waiting worker
-whose session has used least CPU time; within a session, to the worker that has.
+Every computation has a thread, but computes only while it holds one of the pool's slots. There is a slot for
+each core, and one fewer while the page's thread is busy. A worker releases its slot at the end of a slice,
+while it is paused or slowed down, and when it has ended. The slot then goes to the session that has used the
+least CPU time, and within the session to the worker that has.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ MAX_PER_SHARE = 16
 
 
 class PoolFull(ValueError):
-    """The error that there are too many threads; the message has the remedy."""
+    """An error: there are too many threads. The message explains the remedy."""
 
 
 class PoolShare:
-    """The workers of one session (or notebook, or test) in a pool, and the CPU seconds they used."""
+    """The workers of one session (or notebook, or test) in a pool, and the CPU seconds that they
+    have used."""
 
     def __init__(self, pool: RunPool) -> None:
         self.pool = pool
@@ -51,10 +53,10 @@ class PoolShare:
         pace: float = 0.0,
         step: bool = False,
     ) -> PoolWorker:
-        """Start ``task(worker)`` in a thread of its own, and return its worker.
+        """Start ``task(worker)`` in a new thread, and return the worker.
 
-        It makes at most ``pace`` iterates a second, and pauses after one with ``step``. Raises PoolFull if
-        there are too many threads.
+        The worker takes at most ``pace`` iterates per second (0: no limit). With ``step`` it pauses after the
+        first iterate. Raises PoolFull if there are too many threads.
         """
         pool, worker = self.pool, PoolWorker(self, task, name)
         with pool.lock:
@@ -88,9 +90,9 @@ class PoolShare:
 
 
 class PoolWorker:
-    """A thread of the pool, and the ``gate`` of a run.
+    """A thread of the pool, which is also the gate of a run.
 
-    ``pulse`` and ``step`` may block, or raise :class:`solvers.Interrupted` after ``stop``.
+    ``pulse`` and ``step`` may block, and raise :class:`solvers.Interrupted` after ``stop``.
     """
 
     def __init__(self, share: PoolShare, task: Callable[[PoolWorker], Any], name: str) -> None:
@@ -119,19 +121,19 @@ class PoolWorker:
     # what the page calls, from its own thread
 
     def pause(self) -> None:
-        """Block at the next pulse."""
+        """Pause the worker: it blocks at its next pulse."""
         self._set(held=True)
 
     def resume(self) -> None:
-        """Continue."""
+        """Resume the worker."""
         self._set(held=False)
 
     def step_once(self) -> None:
-        """Continue for exactly one more iterate, and pause after it."""
+        """Resume the worker for exactly one iterate."""
         self._set(held=True, more=1)
 
     def stop(self) -> None:
-        """End at the next pulse, even if it is paused; abandon it if it does not answer."""
+        """Stop the worker at its next pulse, even if it is paused; abandon it if it does not respond."""
         with self.pool.lock:
             self._stopped = True
             self.turn.notify()
@@ -140,24 +142,23 @@ class PoolWorker:
 
     @property
     def silence(self) -> float:
-        """Return the seconds since the last pulse, while the worker has a slot; else 0."""
+        """Return the seconds since the last pulse, or 0 if the worker has no slot."""
         return time.perf_counter() - self._heard if self.has_slot else 0.0
 
     @property
     def silent(self) -> bool:
-        """Return whether it does not answer."""
+        """Return whether the worker has not responded for several seconds."""
         return self.silence > SILENT_SECONDS
 
     def _abandon(self) -> None:
-        """Pass its slot on, and leave its thread behind: that cannot be killed, and ends at its next
-        pulse."""
+        """Pass its slot on. The thread cannot be killed, and ends at its next pulse."""
         self.abandoned = True
         self.pool.take_back(self)
         self.share.workers.discard(self)
         self.done.set()
 
     def set_pace(self, per_second: float) -> None:
-        """Limit it to this many iterates a second; 0 means no limit."""
+        """Limit the worker to this many iterates per second; 0 is no limit."""
         with self.pool.lock:
             self._pace, self._due = per_second, 0.0
             self.turn.notify()
@@ -172,17 +173,17 @@ class PoolWorker:
 
     @property
     def paused(self) -> bool:
-        """Return whether it is paused, with no single step left to do."""
+        """Return whether the worker is to pause, with no single step outstanding; it may still compute."""
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
 
     @property
     def at_rest(self) -> bool:
-        """Return whether it is paused and computes no more."""
+        """Return whether the worker is paused and has stopped computing."""
         return self.paused and not self.has_slot
 
     @property
     def over(self) -> bool:
-        """Return whether it has ended, or is about to."""
+        """Return whether the worker has ended, or will end at its next pulse."""
         return self._stopped or self.done.is_set()
 
     def wake(self) -> None:
@@ -193,16 +194,16 @@ class PoolWorker:
     # what the thread itself calls
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
-        """Release the slot until ``holds()`` is true; raise Interrupted once stopped."""
+        """Release the slot until ``holds()`` is true. Raises Interrupted if the worker is stopped."""
         if not holds():
             self._barred = lambda: not holds()
             self._yield_slot()
             self._barred = lambda: False
 
     def pulse(self) -> None:
-        """Yield the slot if the slice is over or the page's thread needs the core.
+        """Yield the slot if the slice has ended or the page's thread needs the core.
 
-        Blocks while paused; raises Interrupted once stopped.
+        Blocks while the worker is paused, and raises Interrupted once it is stopped.
         """
         if self._stopped:
             raise Interrupted
@@ -211,7 +212,7 @@ class PoolWorker:
             self._yield_slot()
 
     def step(self, run: object, iterate: object) -> None:
-        """Count an iterate: use up one allowed step, limit the pace, and call ``pulse``."""
+        """Count an iterate: use up a single step if one was requested, keep the pace, and call ``pulse``."""
         with self.pool.lock:
             self._allowance = max(self._allowance - 1, 0)
             if self._pace:
@@ -229,7 +230,7 @@ class PoolWorker:
             raise Interrupted
 
     def _wait_for_slot(self) -> None:
-        """Wait until there is a slot and the worker is not held; called with the pool's lock held."""
+        """Wait until the worker may run and has a slot; called with the pool's lock held."""
         while not self._stopped:
             wait = self._due - time.perf_counter()
             if self._barred():
@@ -270,19 +271,20 @@ class PoolWorker:
             self.done.set()
 
     def account(self) -> None:
-        """Book the CPU time since the slot was taken (called by the worker's own thread)."""
+        """Charge the CPU time since the slot was taken to worker and session; called in the
+        worker's thread."""
         now = time.thread_time()
         spent, self._cpu_began = now - self._cpu_began, now
         self.cpu_seconds += spent
         self.share.used += spent
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until it is over; return False after a timeout."""
+        """Wait until the worker has ended; return False after a timeout."""
         return self.done.wait(timeout)
 
 
 class RunPool:
-    """The slots and the workers that wait for them. A process has one; see :func:`shared`."""
+    """The slots, and the workers that wait for them. There is one pool per process, see :func:`shared`."""
 
     def __init__(self, slots: int | None = None) -> None:
         self.slots = slots or os.cpu_count() or 1
@@ -293,15 +295,15 @@ class RunPool:
         self.shares: list[PoolShare] = []
 
     def share(self) -> PoolShare:
-        """Return a new session's share."""
+        """Return a share for a new session."""
         return PoolShare(self)
 
     @contextmanager
     def page_first(self) -> Iterator[None]:
-        """Leave a core to the page's thread during the block.
+        """Reserve a core for the page's thread during the block.
 
-        With a run on each core it would wait for its turn, and for Python's lock, again and again. A single
-        slot stays with the runs.
+        If a run used each core, the page would often wait for a core and for Python's global lock. If there
+        is only one slot, the runs keep it.
         """
         with self.lock:
             self._pages += 1
@@ -314,23 +316,26 @@ class RunPool:
 
     @property
     def _kept_free(self) -> int:
-        """Count the slots that are reserved for the page."""
+        """Return the number of slots that are reserved for the page."""
         return 1 if self._pages and self.slots > 1 else 0
 
     @property
     def crowded(self) -> bool:
-        """Return whether a slot that should be kept free is taken."""
+        """Return whether a run holds a slot that is reserved for the page."""
         return self._free < self._kept_free
 
     @property
     def workers(self) -> list[PoolWorker]:
-        """Return all live workers."""
+        """Return all workers that have not ended."""
         with self.lock:
             return [worker for share in self.shares for worker in share.workers]
 
     def ask(self, worker: PoolWorker) -> None:
-        """Queue up (with the lock held) for a slot after a pause. Idle time gives a session no credit: it
-        rejoins the others at the least CPU time of any of them."""
+        """Queue a worker for a slot; called with the lock held.
+
+        A session that was idle gets no credit for that: its CPU time is raised to the least of the active
+        sessions.
+        """
         if not any(w.waiting or w.has_slot for w in worker.share.workers):
             busy = {w.share for w in self.workers if w.waiting or w.has_slot}
             worker.share.used = max([worker.share.used, *([min(s.used for s in busy)] if busy else [])])
@@ -338,13 +343,13 @@ class RunPool:
         self._hand_out()
 
     def release(self, worker: PoolWorker) -> None:
-        """Release the slot, if the worker has one (called by its own thread, with the lock held)."""
+        """Release the slot of a worker, if it has one; called in the worker's thread with the lock held."""
         if worker.has_slot:
             worker.account()
             self.take_back(worker)
 
     def take_back(self, worker: PoolWorker) -> None:
-        """Pass on the slot of a worker (with the lock held)."""
+        """Take the slot of a worker away, if it has one, and assign it again; called with the lock held."""
         if worker.has_slot:
             worker.has_slot = False
             self._free += 1

@@ -1,4 +1,4 @@
-"""The cache of data sets and problems, which are made once and shared by all sessions of the server."""
+"""The cache of data sets and problems, which are built once and shared by all sessions of a server."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class LruCache:
-    """Values by key, each made once, by the first thread that needs it.
+    """A thread-safe cache: each value is computed once, by the first thread that requests it.
 
-    The least recently used are dropped when all together take more bytes than ``room()``.
+    The least recently used values are dropped if the total size in bytes exceeds ``room()``.
     """
 
     def __init__(self, room: Callable[[], float], nbytes: Callable[[Any], int] = footprint) -> None:
@@ -35,10 +35,10 @@ class LruCache:
         self._makers: dict[Hashable, threading.Lock] = {}
 
     def get(self, key: Hashable, make: Callable[[], T], pulse: Callable[[], None] = no_pulse) -> T:
-        """Return the cached value of a key, or the value that ``make`` returns, which is then cached.
+        """Return the cached value of a key; if there is none, cache the result of ``make()``.
 
-        If another thread is making the value, wait for it and call ``pulse`` repeatedly. ``pulse`` may raise,
-        and lets the caller give up its slot, which the other thread may need.
+        While another thread computes the value, ``pulse`` is called repeatedly. It may raise to cancel the
+        wait, or release the caller's slot, which the other thread may need.
         """
         with self._lock:
             maker = self._makers.setdefault(key, threading.Lock())
@@ -62,18 +62,18 @@ class LruCache:
             maker.release()
 
     def peek(self, key: Hashable) -> Any:
-        """Return the value if it is there, else None, without making it or waiting."""
+        """Return the cached value of a key, or None, without computing it or waiting for it."""
         with self._lock:
             return self._values.get(key, (None, 0))[0]
 
     def drop(self, id: str) -> None:
-        """Drop the values of a data set: its file is gone."""
+        """Drop the values of a data set whose file has been deleted."""
         with self._lock:
             for key in [key for key in self._values if isinstance(key, tuple) and key[0] == id]:
                 del self._values[key]
 
     def clear(self) -> None:
-        """Drop all values; those in use stay alive while they are used."""
+        """Drop all values from the cache."""
         with self._lock:
             self._values.clear()
 
@@ -83,10 +83,11 @@ cache = LruCache(lambda: budget.kept)
 
 
 def load(setting: Recipe, progress: Callable[[str, float | None], None] | None = None) -> datasets.Dataset:
-    """Return the data of ``setting``, from the cache if they are there; ``progress`` as of ``datasets.load``.
+    """Return the data of ``setting``, from the cache if possible; ``progress`` is passed on to
+    ``datasets.load``.
 
-    The data of a file have its name, without the folder. Raises ValueError: datasets.DataError,
-    or that they exceed the server's budget, in which case nothing has been made.
+    The name of data from a file is the file's name without the folder. Raises ValueError if the data cannot
+    be loaded (datasets.DataError), or, before loading them, if they exceed the server's budget.
     """
 
     def make() -> datasets.Dataset:
@@ -107,9 +108,10 @@ def load(setting: Recipe, progress: Callable[[str, float | None], None] | None =
 def problem(
     data: datasets.Dataset, setting: Recipe, pulse: Callable[[], None] | None = None
 ) -> solvers.Problem:
-    """Return the problem of ``setting`` on ``data``; problems that differ only in λ share data and products.
+    """Return the problem of ``setting`` on ``data``, from the cache if possible.
 
-    ``pulse`` as in :func:`variant`. Raises ValueError if it exceeds the server's budget.
+    Problems that differ only in λ share data and products. ``pulse`` is used as in :func:`variant`. Raises
+    ValueError if the problem exceeds the server's budget.
     """
 
     def make() -> solvers.Problem:
@@ -125,7 +127,7 @@ def problem(
 
 
 def cached(setting: Recipe) -> tuple[datasets.Dataset, solvers.Problem] | None:
-    """Return data and problem of ``setting`` if both are in the cache and the λ is cheap, else None."""
+    """Return data and problem of ``setting``, or None if one is not cached or a change of λ would be slow."""
     data = cache.peek(_data_key(setting))
     base = None if data is None else cache.peek(_problem_key(data, setting))
     return (
@@ -146,11 +148,11 @@ def _problem_key(data: datasets.Dataset, setting: Recipe) -> Hashable:
 def variant(
     base: solvers.Problem, setting: Recipe, pulse: Callable[[], None] | None = None
 ) -> solvers.Problem:
-    """Return ``base`` with the penalty, the λ (None: unchanged) and the threads of ``setting``.
+    """Return ``base`` with the penalty, λ and threads of ``setting``; if λ is None, it does not change.
 
-    Data and products are shared. A new penalty or λ of a huge problem takes a gradient over all weights:
-    ``pulse`` is called meanwhile, and may raise. The returned problem does not keep it, since it may outlive
-    the worker whose pulse it is.
+    Data and products are shared. For a huge problem, a new penalty or λ requires a gradient for all weights,
+    so ``pulse`` is called meanwhile, and may raise. The returned problem does not refer to ``pulse``, as it
+    may outlive the worker that owns it.
     """
     made = base if pulse is None else base.with_pulse(pulse)
     if setting.penalty != made.penalty.id:

@@ -1,4 +1,4 @@
-"""Reference optima f*, which are computed once for a problem and cached on disk under its key."""
+"""Reference optima f*, computed once per problem and cached on disk under the problem's key."""
 
 from __future__ import annotations
 
@@ -49,11 +49,20 @@ PRECISE: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Reference:
-    """The best objective known.
+    """The best known objective of a problem.
 
-    ``violation`` is the one reached there (None if the loss has kinks). ``gap`` is a proved bound of the
-    distance to the minimum (None without one), and ``cached`` is whether it was on disk. ``solver`` is None
-    for a value that the user gave.
+    Attributes
+    ----------
+    f_star : float
+        The objective.
+    violation : float or None
+        The violation of the optimality conditions there; None if the loss has kinks.
+    gap : float or None
+        A proved bound on the distance to the minimum, if there is one.
+    solver : str or None
+        The solver that reached it; None if the user gave the value.
+    cached : bool
+        Whether it was read from disk.
     """
 
     f_star: float
@@ -63,7 +72,7 @@ class Reference:
     cached: bool
 
     def describe(self) -> dict[str, Any]:
-        """Return the reference record, with the fields of the command line's contract and no other."""
+        """Return the record of the reference, with exactly the fields that the command line documents."""
         values = {"f_star": self.f_star, "violation": self.violation}
         return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
 
@@ -71,18 +80,18 @@ class Reference:
 def reference(
     problem: solvers.Problem, gate: solvers.Gate | None = None, most: float = MAX_REFERENCE_SECONDS
 ) -> Reference:
-    """Return the minimum of ``problem``, from the cache or computed and cached.
+    """Return the minimum of ``problem`` from the cache, or compute it and cache it.
 
-    The target is a relative violation (a proved gap, if the loss has kinks) of 1e-9. If the first solver does
-    not reach it (rounding, its limit) another one continues from its weights, and the lower objective counts;
-    ``violation`` is the one reached. Each may take ``most`` CPU seconds; a less precise result is cached only
-    if that was the default. The ``gate`` may pause the solvers, or raise :class:`solvers.Interrupted`, which
-    then leaves this function.
+    The target is a relative violation of 1e-9, or a proved gap of that size if the loss has kinks. If a
+    solver does not reach the target, the next one continues from its weights, and the lower objective is
+    returned. Each solver may use ``most`` CPU seconds. A result that misses the target is cached only if
+    ``most`` has its default. The ``gate`` may pause the solvers, or raise :class:`solvers.Interrupted`, which
+    is passed on.
 
     Raises
     ------
     ValueError
-        If no solver fits, or all of them fail.
+        If no solver suits the problem, or all of them fail.
     """
     if known := cached(problem):
         return known
@@ -114,9 +123,10 @@ def reference(
 
 
 def cached(problem: solvers.Problem) -> Reference | None:
-    """Return the minimum of ``problem`` if it is on disk; its key changes with edits of loss and penalty.
+    """Return the minimum of ``problem`` if it is on disk, else None.
 
-    An entry that cannot be right is deleted, with a warning.
+    The key depends on the code of loss and penalty. An entry that is damaged or implausible is deleted with a
+    warning.
     """
     path = _path(problem)
     try:
@@ -134,7 +144,7 @@ def cached(problem: solvers.Problem) -> Reference | None:
 
 
 def distrust(problem: solvers.Problem) -> None:
-    """Delete the cached minimum of ``problem``: an iterate was below it."""
+    """Delete the cached minimum of ``problem``, because an iterate had a lower objective."""
     _discard(_path(problem))
 
 
@@ -146,9 +156,9 @@ def _discard(path: Path) -> None:
 
 
 def _read(problem: solvers.Problem, text: bytes) -> Reference:
-    """Return the reference in a file.
+    """Return the reference stored in a file.
 
-    Raises ValueError and others if it is damaged, or its numbers cannot be those of the problem's minimum.
+    Raises ValueError, or another error of parsing, if it is damaged or its numbers cannot be right.
     """
     if len(text) > MAX_REFERENCE_BYTES:
         raise ValueError("it is too long")
@@ -170,7 +180,8 @@ def _digest(entry: dict[str, Any]) -> str:
 
 
 def _better(f: float, violation: float | None, best: Reference) -> bool:
-    """Return whether the objective is lower, or as low up to rounding at a smaller violation."""
+    """Return whether ``f`` is lower than the best objective, or equal up to rounding at a smaller
+    violation."""
     rounding = OBJECTIVE_ROUNDING * abs(best.f_star)
     nearer = (
         violation is not None
@@ -182,7 +193,7 @@ def _better(f: float, violation: float | None, best: Reference) -> bool:
 
 
 def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
-    """Return up to ``MAX_ATTEMPTS`` solvers that take the problem, the precise ones first."""
+    """Return up to ``MAX_ATTEMPTS`` solvers that accept the problem, the most precise first."""
     takers = solvers.fitting(problem)
     ids = [id for id in PRECISE if id in takers]
     if problem.smooth:  # without a gradient those that are not precise would never get there
@@ -196,7 +207,7 @@ def _path(problem: solvers.Problem) -> Path:
 
 
 def keep(problem: solvers.Problem, found: Reference) -> None:
-    """Cache ``found`` atomically, or log that the cache cannot be written."""
+    """Write ``found`` to the cache atomically; log a warning if that fails."""
     if not problem.lasting:
         return
     entry = {**found.describe(), "gap": found.gap, "problem": problem.describe()}

@@ -1,4 +1,4 @@
-"""Second runs: experiments that remedy what a finding says slows a run down."""
+"""Second runs: experiments that test the remedy for what slows a run down according to a finding."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from solverscope.solvers.doctor.experiment import TrialLimits
 
 
 def recorded(trace: solvers.Trace) -> Experiment:
-    """Return the experiment of a run. Raises ValueError if a second run could not begin where
-    the first did."""
+    """Return the experiment of a run.
+
+    Raises ValueError if a second run could not start as the first did, because it was a branch or λ was
+    changed.
+    """
     found = experiments(trace)
     if len(found) > 1 or found[0].lams:
         label = trace.info.label
@@ -24,9 +27,10 @@ def recorded(trace: solvers.Trace) -> Experiment:
 
 
 def second_run(first: Experiment, finding: solvers.Finding, trial: TrialLimits) -> Experiment:
-    """Return the experiment of a finding on a run: the first with the change, within the limits of the trial.
+    """Return the experiment that tests a finding: ``first`` with the remedy applied, within the limits of
+    ``trial``.
 
-    Raises ValueError if the data cannot be changed so.
+    Raises ValueError if the remedy cannot be applied to the data.
     """
     stopping, remedy = trial.stopping, finding.remedy
     assert remedy is not None  # it has a trial

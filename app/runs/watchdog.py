@@ -1,4 +1,4 @@
-"""A watchdog over a run in a thread, which abandons it if it ignores its limit or Stop."""
+"""A watchdog for a run in a thread: it abandons a run that ignores its time limit or *Stop*."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ AWAKE = 0.01
 
 
 class Heartbeat(NamedTuple):
-    """The time of the last sign of life of a run, by ``time.monotonic``, and whether it was told to stop."""
+    """The time of the last sign of life of a run, by ``time.monotonic``, and whether it has been asked to
+    stop."""
 
     last: float
     stopping: bool
@@ -44,8 +45,8 @@ def execute(
 ) -> Trace:
     """Execute a run in a thread and return its trace; if the run was abandoned, its message says so.
 
-    ``advance()`` executes it there, by default without more; what it raises is raised here. ``say`` receives
-    the stack of an abandoned run, line by line. Forks of an abandoned run are killed.
+    ``advance()`` executes the run, by default ``run.execute()``; exceptions are raised again here. ``say``
+    receives the stack trace of an abandoned run, line by line. Processes that the run has forked are killed.
     """
     _end_forks_with_their_thread()
     thread = _Computing(run, advance or run.execute)
@@ -74,8 +75,10 @@ def execute(
 
 
 def _is_overdue(run: Run, silent: float, computed: float) -> bool:
-    """Return whether a run is well beyond its limit, from its seconds since the last heartbeat and the CPU
-    seconds in them."""
+    """Return whether a run has far exceeded its limit of CPU seconds.
+
+    ``silent`` and ``computed`` are the wall and CPU seconds since its last heartbeat.
+    """
     if run.stopping.max_seconds is None:
         return False
     left = max(run.stopping.max_seconds - run.trace.last.get("cpu_seconds", 0.0), 0.0) + AFTER_LIMIT
@@ -113,7 +116,7 @@ class _Computing(threading.Thread):
             self.over.set()
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds so far; return 0 if they cannot be read."""
+        """Return the CPU seconds used so far, or 0 if they cannot be read."""
         if self._clock is not None:
             with contextlib.suppress(OSError):  # it has just ended
                 self._used = time.clock_gettime(self._clock)
@@ -122,8 +125,10 @@ class _Computing(threading.Thread):
 
 @cache
 def _end_forks_with_their_thread() -> None:
-    """Kill processes that a thread of this one has forked when the thread ends: they hold its connections
-    open, and whoever waits for the end of this process would wait for theirs."""
+    """Arrange that a process forked by a thread of this process is killed when the thread ends.
+
+    It would keep connections open, and whoever waits for this process to end would wait for it, too.
+    """
     if sys.platform != "linux":
         return
     death_signal = 1  # PR_SET_PDEATHSIG

@@ -1,1 +1,1 @@
-"""The server: access, lessons, ticks, shutdown, memory."""
+"""The server: access control, lessons, ticks, shutdown, memory."""

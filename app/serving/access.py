@@ -1,8 +1,8 @@
-"""Access control: whose requests are answered, and what their pages may reach.
+"""Access control: which requests are answered, and what the visitor's page may use.
 
-By default those are visitors of this machine who call it by a name of its own. A server for the public
-answers everybody. A proxy that authenticates its one user brings that user. The server knows the proxy by
-its name (``--trusted-proxy``) or by a key that nobody else has (``SOLVERSCOPE_PROXY_KEY``).
+By default, only visitors on this machine who address it by one of its own names are answered. A public server
+answers everybody. A proxy that authenticates its one user acts for that user. The server recognizes the proxy
+by its name (``--trusted-proxy``), or by a secret key (``SOLVERSCOPE_PROXY_KEY``).
 """
 
 from __future__ import annotations
@@ -39,12 +39,18 @@ WITHOUT_KEY = (
 
 @dataclass(frozen=True)
 class Rights:
-    """The rights of a visitor's page besides the data sets that the server lists.
+    """The rights of a visitor's page, in addition to the data sets that the server lists.
 
-    With ``own``, it may reach files that visitors drop on it and loops of their programs. Unless
-    ``no_sweeps`` says why not, it may reach processes of this machine, and the Dask ``schedulers`` named when
-    the server was started. If the address in the browser is a proxy's, their programs find the page ``at``
-    another one.
+    Attributes
+    ----------
+    own : bool
+        Whether it may use files that the visitor drops on it, and loops in the visitor's programs.
+    no_sweeps : str
+        Why it may not run sweeps, on processes of this machine or on Dask; "" if it may.
+    schedulers : tuple of str
+        URLs of the Dask schedulers that it may use.
+    at : str
+        The URL at which programs reach the page, if the browser uses that of a proxy; otherwise "".
     """
 
     own: bool = True
@@ -58,7 +64,7 @@ LOCAL_RIGHTS = Rights()
 
 
 def rights(peer: str | None, headers: Mapping[str, str], serving: Serving) -> Rights:
-    """Return the rights of the sender of this request, which :func:`refusal` has let pass."""
+    """Return the rights of the sender of a request that :func:`refusal` has admitted."""
     # of a server with a key whoever was answered has shown it: they need not keep it
     own = bool(serving.key) or from_here(peer, headers) or _by_trusted_proxy(peer, headers, serving)
     no_sweeps = PUBLIC_SWEEPS if serving.public and not serving.key else "" if own else SWEEPS_HERE
@@ -68,23 +74,24 @@ def rights(peer: str | None, headers: Mapping[str, str], serving: Serving) -> Ri
 def refusal(
     peer: str | None, headers: Mapping[str, str], serving: Serving, *, of_program: bool = False
 ) -> str | None:
-    """Return why a request is refused, in a sentence; None if it is answered.
+    """Return why a request is refused; return None if it is answered.
 
-    A page of another site can make a browser of this machine send requests here. Under the site's own name
-    they are refused by their Host, under a name of this machine by their Origin, if they have one. Another
-    user of this machine can send any Host, but cannot know the key. If a server has a key, it replaces the
-    Host.
+    A page of another site can make a browser on this machine send requests here. They are refused because of
+    their Host if it is the site's name, and otherwise because of their Origin, if they have one. Another user
+    of this machine can send any Host, but does not know the key. If a server has a key, it is checked instead
+    of the Host.
 
     Parameters
     ----------
     peer : str or None
-        The address that the request comes from.
+        The IP address of the sender.
     headers : mapping
-        Its headers: ``Host`` is what it calls this server, and ``Origin`` the page that makes it.
+        The headers: ``Host`` is the name by which the server is addressed, and ``Origin`` the page that sends
+        the request.
     serving : Serving
-        How the server was started.
+        The options of the server.
     of_program : bool
-        Whether it is for a program, which has a token of an open page and comes by no proxy.
+        Whether the endpoint is for programs, which send the token of an open page and use no proxy.
     """
     headers = HTTPHeaders(headers)
     host, origin = headers.get("Host"), headers.get("Origin")
@@ -114,19 +121,19 @@ def refusal(
 
 
 def refuse(handler: RequestHandler, status: int, sentence: str) -> None:
-    """Answer with a sentence alone."""
+    """Respond with a status and a sentence."""
     handler.set_status(status)
     handler.set_header("Content-Type", "text/plain; charset=utf-8")
     handler.finish(f"{sentence}\n")
 
 
 def from_here(peer: str | None, headers: Mapping[str, str]) -> bool:
-    """Return whether a request comes from this machine itself, and by no proxy on it."""
+    """Return whether a request comes from this machine, without a proxy."""
     return _is_here(peer) and _calls_directly(headers, PASSED_ON)
 
 
 def is_direct(headers: Mapping[str, str]) -> bool:
-    """Return whether the address in a visitor's browser is the one that programs of the same machine use."""
+    """Return whether programs on the visitor's machine can use the same URL as the visitor's browser."""
     return _calls_directly(headers, (PREFIX, *PASSED_ON))
 
 
@@ -148,6 +155,6 @@ def _is_here(peer: str | None) -> bool:
 
 
 def _name(host: str | None) -> str:
-    """Return a ``Host`` without its port and the dot that ends a full name, in lower case."""
+    """Return a ``Host`` in lower case, without its port and without a trailing dot."""
     name, colon, port = (host or "").lower().rpartition(":")
     return (name if colon and port.isdigit() else (host or "").lower()).removesuffix(".")

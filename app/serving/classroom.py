@@ -1,5 +1,5 @@
-"""Lessons: pages that others follow under a short address. One session draws for all followers, however many,
-and takes no input of theirs."""
+"""Lessons: pages that others follow under a short URL. A single session, which accepts no input, serves all
+followers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_LESSON = "There is no lesson at this address: it is over, or a letter is wron
 
 @dataclass(eq=False)
 class Lesson:
-    """A lesson: followers see the page of the ``teacher``. ``over`` is true once it has ended."""
+    """A lesson, in which followers see the page of the ``teacher``. ``over`` is true once it has ended."""
 
     teacher: Any
     code: str
@@ -57,7 +57,7 @@ class Lesson:
         return together + sum(not session.closed and session.ticking for session in self.alone)
 
     async def session(self, handler: DocHandler) -> ServerSession:
-        """Return the session that all share, which is made for the first follower."""
+        """Return the session that all followers share; the first follower creates it."""
         async with self._making:
             if self._shared is None or self._shared.destroyed:
                 id, token = _named(handler, self.code)
@@ -66,7 +66,7 @@ class Lesson:
             return self._shared
 
     def end(self) -> None:
-        """Stop admitting followers; current ones keep the page as it is."""
+        """Stop admitting followers; current ones keep the page in its present state."""
         self.over = True
         _lessons.pop(self.code, None)
 
@@ -75,14 +75,14 @@ _lessons: dict[str, Lesson] = {}
 
 
 def teach(teacher: Any) -> Lesson:
-    """Begin a lesson, and return it."""
+    """Begin a lesson and return it."""
     code = "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
     _lessons[code] = Lesson(teacher, code)
     return _lessons[code]
 
 
 def find(code: str) -> Lesson:
-    """Return the lesson with this code; raise ValueError if there is none."""
+    """Return the lesson with this code. Raises ValueError if there is none."""
     lesson = _lessons.get(code.strip().lower())
     if lesson is None:
         raise ValueError(NO_LESSON)
@@ -90,7 +90,7 @@ def find(code: str) -> Lesson:
 
 
 def own_address() -> str:
-    """Return the address of this machine in its network; empty if it is in none."""
+    """Return the IP address of this machine in its network; empty if it has none."""
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
         route.connect(("192.0.2.1", 9))  # sends nothing: it only looks up the route
         return route.getsockname()[0]
@@ -98,16 +98,16 @@ def own_address() -> str:
 
 
 def rule(path: str, context: ApplicationContext) -> Rule:
-    """Return the rule that answers followers of the page at this path."""
+    """Return the routing rule for followers of the page at this path."""
     given = {"application_context": context, "bokeh_websocket_path": f"{path}/ws"}
     return Rule(Where(partial(_follows, path=path)), _Follow, given)
 
 
 def look_only(document: Document, listens: str) -> None:
-    """Prevent browsers from changing anything in a document that they share.
+    """Prevent browsers that share a document from changing it.
 
-    They can send only messages, plain values by name, of a component of the class ``listens``. All messages
-    from one connection must be of one ``who``.
+    They can only send messages of plain values from components of the class ``listens``. All messages on one
+    connection must have the same sender ``who``.
     """
     apply = document.apply_json_patch
     names: WeakKeyDictionary[Any, object] = WeakKeyDictionary()
@@ -154,7 +154,7 @@ def _wanted(event: Any, document: Document, listens: str) -> bool:
 
 
 def _said(event: Any) -> object:
-    """Return the sender that a message of a component names; return None if it names none."""
+    """Return the sender in a message of a component, or None if there is none."""
     match event:
         case {"msg_data": {"name": "data_event", "values": {"entries": [_, ["data", {"entries": said}]]}}}:
             return dict(said).get("who")
@@ -172,16 +172,16 @@ class Where(Matcher):
 
 
 def _follows(request: HTTPServerRequest, path: str) -> bool:
-    """Return whether a request is from a follower of a lesson who shares the common session.
+    """Return whether a request is from a follower who shares the common session.
 
-    Requests from followers who look around alone return False.
+    Followers who explore the lesson alone have other sessions, so their requests yield False.
     """
     asked = request.path.rstrip("/") == path and TEACH_ARGUMENT in request.arguments
     return asked and ALONE_ARGUMENT not in request.arguments
 
 
 class _Follow(DocHandler):
-    """The handler that adds each follower to the one session, with a token that does not identify the
+    """The handler that admits each follower to the shared session, with a token that does not reveal the
     others."""
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
@@ -208,8 +208,8 @@ class _Follow(DocHandler):
 def _named(handler: DocHandler, code: str) -> tuple[str, str]:
     """Return the id and the token of a new session.
 
-    All followers can read the token. Besides the lesson's code it holds only the Host of the first follower's
-    request, none of their other headers or cookies.
+    All followers can read the token. It contains the lesson's code and the Host of the first follower's
+    request, but none of their other headers or cookies.
     """
     app = handler.application
     id = generate_session_id(secret_key=app.secret_key, signed=app.sign_sessions)

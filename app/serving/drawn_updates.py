@@ -1,4 +1,4 @@
-"""Flow control of updates: a counter of those sent to a browser and those it has drawn."""
+"""Flow control: counters of the updates sent to a browser and of those that it has drawn."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from solverscope.app.ui.component import Component
 
 
 class DrawnUpdates(Component):
-    """A counter of updates; the browser returns each number once it has drawn the update.
+    """Counters of updates; the browser reports the number of each update that it has drawn.
 
-    A browser that is sent more than it can draw queues the rest, and answers no click until the queue is
-    empty. So the next update waits until the last but one is drawn. It waits for a second at most, since a
-    tab in the background does not draw. A client that never answers is not waited for.
+    A browser that gets more updates than it can draw queues them, and reacts to no click until the queue is
+    empty. Therefore the next update waits until the last but one is drawn. It waits for at most a second,
+    since a tab in the background does not draw. If a client never reports anything, updates do not wait.
     """
 
     sent = param.Integer(default=0, doc="updates that have been sent")

@@ -1,4 +1,4 @@
-"""Checks before every answer of the server: page, websocket, scripts, pictures."""
+"""Checks of all requests to the server: pages, websockets, scripts, images."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ Reason = Callable[[HTTPServerRequest], str | None]
 
 
 def stand(serving: Serving, for_programs: Mapping[str, type[RequestHandler]] = NO_PROGRAMS) -> None:
-    """Guard the servers that this process makes from now on. It may be called repeatedly.
+    """Guard all servers that this process creates from now on. Repeated calls are possible.
 
-    ``for_programs`` are handlers for programs of this machine, by their path below a page's.
+    ``for_programs`` maps paths, relative to a page's, to handlers of requests from programs on this machine.
 
-    Only pages of a guarded server can open a websocket. Without a signature a visitor could forge its token:
-    the session, and the headers of the first request, which name its origin.
+    Only pages of a guarded server can open a websocket, as their tokens are signed. Otherwise a visitor could
+    forge the session and the headers in a token, which contain the origin of the first request.
     """
     install = partial(_install, serving=serving, for_programs=for_programs)
     when_made(install, TOKEN_KEY, TOKEN_LIFE, HEADERS_READ, COOKIES_READ)
@@ -72,8 +72,10 @@ def guards() -> bool:
 
 
 def direct_address(path: str) -> str:
-    """Return the address at which programs of this machine reach ``path``, such as ``/app``, of the guarded
-    server; empty without one."""
+    """Return the URL at which programs on this machine reach a path, such as ``/app``, of the guarded server.
+
+    Return "" if no server is guarded.
+    """
     if not _guarded:
         return ""
     parts = urlsplit(_guarded[-1])
@@ -106,7 +108,7 @@ def _install(
 
 
 def _shorten_host(request: HTTPServerRequest) -> None:
-    """Replace an IPv6 address by a name: Panel takes the text after the first colon for the port."""
+    """Replace an IPv6 address by a name, since Panel takes all after the first colon for the port."""
     name, colon, port = request.host.rpartition(":")
     if name.endswith("]") or request.host.endswith("]"):
         request.host = f"{OWN_NAMES[0]}{colon}{port}" if name.endswith("]") else OWN_NAMES[0]
@@ -137,7 +139,7 @@ def _refusal(
 
 
 def _ours(protocols: str, server: BokehTornado) -> bool:
-    """Return whether the token that stands behind the name of a protocol is one of this server."""
+    """Return whether a websocket's list of protocols ends in a token that this server has signed."""
     token = protocols.partition(",")[2].strip()
     try:
         return check_token_signature(token, server.secret_key, server.sign_sessions)
@@ -154,7 +156,7 @@ class _Refusal(RequestHandler):
 
 
 class _PrefixRedirect(RequestHandler):
-    """The redirect from the server's prefix to the path below it."""
+    """A redirect from the server's prefix to the same URL with a final slash."""
 
     def get(self) -> None:
         # relative: a proxy may serve it below a path of its own
@@ -162,7 +164,7 @@ class _PrefixRedirect(RequestHandler):
 
 
 class _IsKnownHandler(RequestHandler):
-    """The handler that answers whether the session of a page that has lost its connection still exists."""
+    """The handler that answers whether the session of a disconnected page still exists."""
 
     def initialize(self, context: ApplicationContext) -> None:
         self._context = context
@@ -177,7 +179,8 @@ class _IsKnownHandler(RequestHandler):
 
 
 class _SecurityHeaders(OutputTransform):
-    """Headers that forbid framing the page and guessing types; the one with the versions is dropped."""
+    """An output transform that adds headers against framing and type sniffing, and drops the versions'
+    header."""
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
@@ -189,9 +192,9 @@ class _SecurityHeaders(OutputTransform):
 
 
 def not_a_closed_tab(record: logging.LogRecord) -> bool:
-    """Return False for log records that say only that a tab was closed while it was being sent something.
+    """Return False for log records that only report that a tab was closed while data were sent to it.
 
-    Tornado reports that by exceptions of its own.
+    Tornado reports this by special exceptions.
     """
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, WebSocketClosedError | StreamClosedError)

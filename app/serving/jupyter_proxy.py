@@ -1,4 +1,4 @@
-"""The tile *Solverscope* of a Jupyter launcher, which jupyter-server-proxy makes and serves."""
+"""The tile *Solverscope* of a Jupyter launcher, which jupyter-server-proxy displays and serves."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TIMEOUT = 120.0
 
 
 def server() -> dict[str, Any]:
-    """Return the settings by which jupyter-server-proxy starts, reaches and shows the server.
+    """Return the settings by which jupyter-server-proxy starts, reaches and displays the server.
 
-    Any user and any browser of the machine can reach the port. The Host by which a visitor calls the proxy
-    is not known in advance. So the server answers only requests with a key, which jupyter-server adds to
-    those it has authenticated. The process gets the key from its environment, which other users cannot read.
+    Any user and any browser of the machine can reach the port, and the visitor's Host is not known in
+    advance. Therefore the server only answers requests with a key, which jupyter-server adds to requests that
+    it has authenticated. The key is passed in the process environment, which other users cannot read.
     """
     key = secrets.token_urlsafe(32)
     return {

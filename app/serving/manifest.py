@@ -1,4 +1,4 @@
-"""The manifest by which browsers offer to install the page as an application, and its icon."""
+"""The web app manifest, which lets browsers install the page as an application, and its icon."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MANIFEST = {
 
 
 class ManifestHandler(RequestHandler):
-    """Answers with the manifest."""
+    """The handler that returns the manifest."""
 
     def get(self) -> None:
         page = self.request.path.removesuffix(MANIFEST_PATH).rpartition("/")[2]
@@ -35,7 +35,7 @@ class ManifestHandler(RequestHandler):
 
 
 class IconHandler(RequestHandler):
-    """Answers with the icon."""
+    """The handler that returns the icon."""
 
     def get(self) -> None:
         self.set_header("Content-Type", "image/svg+xml")

@@ -1,4 +1,4 @@
-"""One thread for all pages of a server: that of its loop."""
+"""A single thread for all pages of a server: the thread of its event loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _kept: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 class InPlace(ThreadPoolExecutor):
-    """An executor without threads: ``submit`` returns after running the task."""
+    """An executor without threads: ``submit`` runs the task before it returns."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -25,10 +25,10 @@ class InPlace(ThreadPoolExecutor):
 
 
 def keep() -> None:
-    """Make the running loop execute tasks for its default executor in its own thread.
+    """Make the running event loop execute tasks of its default executor in its own thread.
 
-    Bokeh 3.10 runs most callbacks of a page in other threads while the loop's thread makes pages. The state
-    that pages share, including that of HoloViews and Param, has no locks for that.
+    Bokeh 3.10 runs most callbacks of a page in other threads while the loop's thread builds pages. The state
+    that pages share, including that of HoloViews and Param, is not protected by locks.
     """
     with suppress(RuntimeError):  # no loop, and so no server
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Open pages by keys that only the server and their browser tabs know."""
+"""A registry of open pages, by keys that only the server and the pages' browser tabs know."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MAX_KEY_BYTES = 100
 
 
 class RegisteredPage(Protocol):
-    """A page that its browser can leave."""
+    """A page that is notified when its browser closes it."""
 
     def leave(self) -> None:
-        """Record that the browser closes the page, or loads another one in its place."""
+        """Record that the browser closes the page, or loads another one instead."""
 
 
 #: The pages, while something else refers to them.
@@ -23,10 +23,10 @@ pages: WeakValueDictionary[str, RegisteredPage] = WeakValueDictionary()
 
 
 class PageClosedHandler(RequestHandler):
-    """The request that a browser sends, with the key of the page, when it closes the page."""
+    """The handler of the request with a page's key that a browser sends when it closes the page."""
 
     def check_xsrf_cookie(self) -> None:
-        """Skip the check: the key proves that it is the page's browser."""
+        """Skip the check, because the key proves that the sender is the page's browser."""
 
     def post(self) -> None:
         key = self.request.body[:MAX_KEY_BYTES].decode("ascii", "replace")

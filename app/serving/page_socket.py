@@ -1,5 +1,4 @@
-"""The websocket of a page: limits on the data a browser may send and may leave unread, and the sender of a
-message."""
+"""The websocket of a page, with limits on the data that a browser may send and leave unread."""
 
 from __future__ import annotations
 
@@ -38,30 +37,30 @@ _sender: ContextVar[object] = ContextVar("sender", default=None)
 
 
 def share(document: Document) -> None:
-    """Stop waiting for single browsers of a document that many show: a slow one would hold up the others."""
+    """Stop waiting for single browsers of a shared document, as a slow one would delay the others."""
     _shared.add(document)
 
 
 def sender() -> object:
-    """Return the connection whose message is being handled; None outside of one."""
+    """Return the connection whose message is being handled, or None."""
     return _sender.get()
 
 
 def install(server: BokehTornado) -> None:
-    """Make a server open its pages' connections with :class:`PageSocket`."""
+    """Make a server use :class:`PageSocket` for its pages' connections."""
     for rule in server.wildcard_router.rules:
         if isinstance(rule.target, type) and issubclass(rule.target, BokehSocket):
             rule.target = PageSocket
 
 
 class BoundedReceiver:
-    """A receiver that refuses messages that are too large in all, with any number of parts."""
+    """A receiver that refuses messages whose fragments are too large in total."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver, self._size = receiver, 0
 
     async def consume(self, fragment: Fragment) -> Message | None:
-        """Return the message that this fragment completes; return None if it completes none."""
+        """Return the message that this fragment completes, or None if it completes none."""
         self._size += len(fragment) + PART
         if self._size > MOST_SENT:
             raise ProtocolError(f"a message has more than {MOST_SENT >> 20} MiB")
@@ -74,8 +73,8 @@ class BoundedReceiver:
 class PageSocket(WSHandler):
     """The connection of a page to its browser.
 
-    It is closed if the browser leaves ``MOST_UNREAD`` bytes unread, or is too slow to read. The limit is
-    ``SECONDS``, plus one second for each ``BYTES_A_SECOND`` that wait.
+    It is closed if the browser leaves ``MOST_UNREAD`` bytes unread, or reads too slowly. The limit is
+    ``SECONDS``, plus one second per ``BYTES_A_SECOND`` unread bytes.
     """
 
     #: Bytes that wait for the browser, and whether anything has been written in this turn of the loop.
@@ -129,20 +128,23 @@ class PageSocket(WSHandler):
         super().on_close()
 
     def _session(self) -> ServerSession | None:
-        """Return the session of this page; None before it has one and once it has left it."""
+        """Return the session of this page, or None before it has one and after it has left it."""
         try:
             return None if self.connection is None else self.connection.session
         except AssertionError:  # Bokeh's for a connection without a session
             return None
 
     def _is_shared(self) -> bool:
-        """Return whether the document of this page is shared; False once the page has left its session."""
+        """Return whether the document of this page is shared; False if the page has no session."""
         session = self._session()
         return session is not None and session.document in _shared
 
     def _is_behind(self) -> bool:
-        """Return whether too many bytes wait for the browser. All writes of one turn of the loop pass
-        together, as they may be one large message."""
+        """Return whether the browser has left too many bytes unread.
+
+        Only the first write in an iteration of the event loop is checked, as all of them may be one large
+        message.
+        """
         if self.writing:
             return False
         self.writing = True
@@ -150,7 +152,7 @@ class PageSocket(WSHandler):
         return self.unread > MOST_UNREAD
 
     def _watched(self, written: Future[None], size: int) -> Future[None]:
-        """Return the pending write, and close the connection unless the browser accepts it in time."""
+        """Return the pending write; the connection is closed unless the browser reads the data in time."""
         self.unread += size
         half = 0.5 * (SECONDS + self.unread / BYTES_A_SECOND)
         loop = get_running_loop()
@@ -171,7 +173,7 @@ class PageSocket(WSHandler):
             self._cut_off(TOO_SLOW)
 
     def _cut_off(self, reason: str) -> None:
-        """Close the connection; a browser that reconnects gets the current page."""
+        """Close the connection; if the browser reconnects, it gets the current page."""
         if self.ws_connection is not None:
             log.warning("closed a connection: %s", reason)
             self.close(TRY_AGAIN, reason)

@@ -1,4 +1,4 @@
-"""Memory that the server returns to the system when visitors have left."""
+"""Functions that return free memory to the operating system after visitors have left."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _pending = False
 
 
 def limit_arenas() -> None:
-    """Limit the arenas that threads allocate from, if the C library has arenas."""
+    """Limit the number of arenas from which threads allocate, if the C library has arenas."""
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, MAX_ARENAS)
 
 
 def release(unused: bool) -> None:
-    """Return free memory to the system.
+    """Return free memory to the operating system.
 
-    Garbage is collected before, which takes up to a second, only if the server is ``unused``.
+    If the server is ``unused``, garbage is collected before, which takes up to a second.
     """
     if unused:
         gc.collect()
@@ -38,7 +38,7 @@ def release(unused: bool) -> None:
 
 
 def release_soon(visitors: Callable[[], int]) -> None:
-    """Release memory after a delay, once for all sessions that end until then."""
+    """Release memory after a delay, once for all sessions that end in the meantime."""
     global _pending
     if _pending:
         return

@@ -1,4 +1,4 @@
-"""Options of the server: the arguments after ``--args`` of ``panel serve app``, and the key of its proxy."""
+"""Options of the server: arguments after ``--args`` of ``panel serve app``, and the key of its proxy."""
 
 from __future__ import annotations
 
@@ -32,12 +32,24 @@ SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 @dataclass(frozen=True)
 class Serving:
-    """The options that a server was started with.
+    """The options with which a server was started.
 
-    ``public`` admits everybody, and ``hosts`` are names of the server besides those of this machine.
-    ``plugins`` and ``data`` are files, ``memory`` is a limit in bytes, and ``schedulers`` are Dask's, for
-    visitors' sweeps. Proxies of the names ``proxies`` are trusted to admit only the user who started the
-    server. With a ``key`` only the proxy that has it is answered.
+    Attributes
+    ----------
+    public : bool
+        Whether everybody is admitted.
+    hosts : tuple of str
+        Names of the server in addition to those of this machine.
+    plugins, data : tuple of str
+        Files of plug-ins and data.
+    memory : int
+        Limit on the memory, in bytes.
+    schedulers : tuple of str
+        URLs of Dask schedulers for visitors' sweeps.
+    proxies : tuple of str
+        Names of proxies that admit only the user who started the server.
+    key : str
+        If not empty, only the proxy that has this key is answered.
     """
 
     public: bool = False
@@ -51,9 +63,9 @@ class Serving:
 
     @classmethod
     def from_arguments(cls, arguments: Sequence[str] | None = None) -> Serving:
-        """Read the arguments of the server's command line or of its script (default: this process's).
+        """Parse the arguments of the server's command line or script, by default those of this process.
 
-        Raises ValueError if a size of memory, an address or a name cannot be parsed.
+        Raises ValueError if a size of memory, a URL or a name is invalid.
         """
         given = list(sys.argv[1:] if arguments is None else arguments)
         if "--args" in given:
@@ -79,7 +91,7 @@ class Serving:
 
 
 def size(text: str) -> int:
-    """Parse a number of bytes, such as 8G; raise ValueError for anything else."""
+    """Parse a size in bytes, such as 8G. Raises ValueError if it is invalid or too small."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     amount = float(match[1]) * SIZE_UNITS[match[2].upper()] if match else 0.0
     if not 64 * SIZE_UNITS["M"] <= amount <= 1024 * SIZE_UNITS["T"]:
@@ -88,7 +100,7 @@ def size(text: str) -> int:
 
 
 def address(text: str) -> str:
-    """Return the address of a Dask scheduler; raise ValueError for anything else."""
+    """Return the URL of a Dask scheduler. Raises ValueError if it is invalid."""
     if not ADDRESS.fullmatch(text.strip()):
         raise ValueError(
             f"{SCHEDULER_FLAG} {text!r} is not possible: give an address such as tcp://127.0.0.1:8786"
@@ -97,7 +109,7 @@ def address(text: str) -> str:
 
 
 def name(flag: str, text: str) -> str:
-    """Return the name of a host in lower case; raise ValueError for more than a name."""
+    """Return the name of a host in lower case. Raises ValueError if it contains a port or a path."""
     if not HOST_NAME.fullmatch(text.strip()):
         raise ValueError(
             f"{flag} {text!r} is not possible: give a name alone, such as scope.example, without port or path"

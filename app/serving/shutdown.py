@@ -1,4 +1,4 @@
-"""Callbacks that end the work of the server's threads before the server ends."""
+"""Callbacks that end the work of the server's threads before it shuts down."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _callbacks: list[Callable[[], None]] = []
 
 
 def on_shutdown(end: Callable[[], None]) -> Callable[[], None]:
-    """Register ``end``, to be called when the server is asked to end; return a function to unregister it."""
+    """Register a function to be called when the server shuts down; return a function that unregisters it."""
     _callbacks.append(end)
     return lambda: _callbacks.remove(end)
 
 
 def shut_down() -> None:
-    """End all work."""
+    """Call all registered functions."""
     for end in list(_callbacks):
         end()

@@ -1,4 +1,4 @@
-"""The scheduler of ticks, which bring the pages of all visitors up to date in one thread."""
+"""The scheduler of ticks, in which the pages of all visitors are updated, in one thread."""
 
 from __future__ import annotations
 
@@ -20,22 +20,26 @@ SMOOTHING = 0.3
 
 
 class TickScheduler:
-    """The average time of each session's ticks, and the period that leaves time for everything else."""
+    """A scheduler that limits the fraction of the thread's time spent on ticks, from the average time of each
+    session."""
 
     def __init__(self) -> None:
         self._spent: WeakKeyDictionary[object, float] = WeakKeyDictionary()
 
     def record(self, session: object, milliseconds: float) -> None:
-        """Record the duration of a tick of this session, in seconds."""
+        """Record the duration of a tick of this session."""
         before = self._spent.get(session, 0.0)
         self._spent[session] = before + SMOOTHING * (milliseconds - before)
 
     def remove(self, session: object) -> None:
-        """Remove a session, which ticks no more."""
+        """Remove a session that has no more ticks."""
         self._spent.pop(session, None)
 
     def period(self, now: int, *, eager: bool = False, at_rest: bool = False) -> int:
-        """Return the milliseconds until the next tick of a session that has waited ``now``."""
+        """Return the milliseconds until a session's next tick; ``now`` is its current period.
+
+        The period is shorter if ``eager``, and longer if the session is ``at_rest``.
+        """
         spent = sum(self._spent.values())
         wanted = TICK_MS
         if at_rest:

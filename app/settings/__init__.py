@@ -1,5 +1,5 @@
-"""Settings: the values that a person chooses on the command line, on the page or by an address.
+"""Settings: the values that can be chosen on the command line, on the page or in its URL.
 
-``settings_table`` declares them, and says where a new one goes; ``columns`` has the columns of all tables of
-runs.
+``settings_table`` declares them and explains where to add a new one. ``columns`` declares the columns of all
+tables of runs.
 """

@@ -1,4 +1,4 @@
-"""Parsers of the arguments of the command line; every error is one sentence."""
+"""Parsers of the arguments of the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from solverscope import solvers
 
-#: Letters of a run's label, at most.
+#: Maximal number of characters of a run's label.
 LONGEST_LABEL = 200
 
 
@@ -24,10 +24,11 @@ def number(
     high: float | None = None,
     kind: type[float] | type[int] = float,
 ) -> Any:
-    """Return the finite number that a text of an option stands for; return None for None.
+    """Parse the value of an option as a finite number; return None for None.
 
-    The number must be at least ``low``, or greater than ``above`` if that is given, and at most ``high``. It
-    must be whole if ``kind`` is int. Raises ValueError if it is not.
+    The number must be at least ``low``, greater than ``above`` and at most ``high``, if these are given. It
+    must be an integer if ``kind`` is int. Raises ValueError if the value is invalid; the message names
+    ``flag``.
     """
     from solverscope.solvers.declare import NotAllowed, Parameter
 
@@ -42,7 +43,8 @@ def number(
 
 
 def text_of(value: Any) -> str:
-    """Write a value as a text that is read back as an equal value."""
+    """Return the string that represents a value: floats have up to ten digits, or all that are needed to read
+    back an equal value."""
     if not isinstance(value, float):
         return str(value)
     short = f"{value:.10g}"
@@ -50,7 +52,7 @@ def text_of(value: Any) -> str:
 
 
 def assignments(flag: str, texts: Iterable[str]) -> dict[str, str]:
-    """Parse ``name=value`` texts into a dictionary."""
+    """Parse ``name=value`` strings into a dictionary."""
     return dict(_assignment(flag, text) for text in texts)
 
 
@@ -63,8 +65,11 @@ def _assignment(flag: str, text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """A solver as ``[LABEL=]ID[,name=value,...]``, with the label of its run. Several joined by + are a
-    relay, in which all but the last have ``passes=``, ``iterations=`` or ``until=``."""
+    """A solver as written on the command line, ``[LABEL=]ID[,name=value,...]``, with the label of its run.
+
+    Several solvers joined by + form a relay. All of them but the last need ``passes=``, ``iterations=`` or
+    ``until=``.
+    """
 
     label: str
     id: str
@@ -72,10 +77,11 @@ class SolverChoice:
 
 
 def choices(texts: Sequence[str], suffix: str = "") -> list[SolverChoice]:
-    """Parse the solvers given; those without a label get their id and the ``suffix``.
+    """Parse solvers as written on the command line, and label those that have no label.
 
-    From the second on of one id, the hyper-parameters by which they differ follow the id, as in "prox-qn
-    memory=5". If none do, or the label is taken, a number does.
+    The label of such a solver is its id, followed by ``suffix``. If the same id occurs several times, the
+    hyper-parameters that differ are added, as in "prox-qn memory=5". A number is added if there are none, or
+    if the label is already taken. Raises ValueError if two solvers were given the same label.
     """
     parsed = [_choice(text) for text in texts]
     taken = [choice.label for choice in parsed if choice.label]
@@ -95,7 +101,8 @@ def choices(texts: Sequence[str], suffix: str = "") -> list[SolverChoice]:
 
 
 def _differing(choice: SolverChoice, among: Sequence[SolverChoice]) -> list[str]:
-    """Return the hyper-parameters by which a solver differs from the others of its id."""
+    """Return the hyper-parameters, as ``name=value``, in which a solver differs from others with
+    the same id."""
     others = [other.params for other in among if other.id == choice.id and not other.label]
     pairs = choice.params.items()
     return [
@@ -130,11 +137,21 @@ def make_solvers(
     seed: int,
     before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> list[tuple[str, solvers.Solver]]:
-    """Make labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` applied.
+    """Build the chosen solvers and return them with their labels.
 
-    A setting without a label goes to every solver that has the parameter. The solver's own text, or a setting
-    with its label, takes precedence. ``seed`` goes to every solver that has one and was given none.
-    ``before`` has hyper-parameters by id, which replace defaults unless a preset is asked for.
+    Raises ValueError if a setting has an unknown label, or applies to none of the solvers.
+
+    Parameters
+    ----------
+    chosen : sequence of SolverChoice
+        The solvers with their own hyper-parameters, which take precedence over shared settings.
+    settings : sequence of str
+        Hyper-parameters as ``[LABEL.]name=value``. One without a label applies to every solver that has this
+        parameter.
+    seed : int
+        The seed of all solvers that have a parameter ``seed`` for which no value is given.
+    before : mapping
+        Hyper-parameters by solver id that replace the defaults, unless a preset is requested.
     """
     from solverscope import solvers
 
@@ -167,10 +184,10 @@ def make_solvers(
 def lam_values(
     lams: str | None, n_lams: str | None, ends: Mapping[str, str | None]
 ) -> Callable[[solvers.Problem], list[float]]:
-    """Return the λ of the options of ``solverscope path``, as a function of the problem.
+    """Return a function that computes the λ of ``solverscope path`` for a problem.
 
-    ``ends`` are --lam-from, --lam-to, --ratio-from and --ratio-to. Raises ValueError if they contradict each
-    other or name too many.
+    ``ends`` contains the values of --lam-from, --lam-to, --ratio-from and --ratio-to. Raises ValueError if
+    the options contradict each other or request too many λ.
     """
     from solverscope import solvers
 

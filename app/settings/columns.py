@@ -1,10 +1,9 @@
-"""Columns of the tables of runs: how each is headed and written, and which of them each table has.
+"""Columns of the tables of runs: their headings and formats, and the columns of each table.
 
-A table takes the value of a column from a record, by the column's name. Records of iterates have all of
-:data:`solverscope.solvers.FIELDS`; those of results have what :func:`.final_check.last_numbers` and the run
-add, and the races of the page and of ``solverscope race`` both. A column that no record has is left out.
-Nothing here imports the solvers or Panel before a value is written: the command line reads this when it
-starts.
+The value of a column is the field of that name of a record. Records of iterates have the fields
+:data:`solverscope.solvers.FIELDS`. Records of results have those of :func:`.final_check.last_numbers` and of
+the run; race tables show both kinds. A column whose field is missing from all records is omitted. The command
+line imports this module when it starts, so the solvers and Panel are imported only when a value is formatted.
 """
 
 from __future__ import annotations
@@ -14,8 +13,11 @@ from typing import Any, NamedTuple
 
 
 class TableColumn(NamedTuple):
-    """A column of a table of runs. ``heading`` and ``form``, a format specification, are those of the command
-    line; formatted values are aligned to the right. ``title`` and ``digits`` are those of the page."""
+    """A column of a table of runs.
+
+    ``heading`` and ``form``, a format specification, are used on the command line; values with a format are
+    aligned to the right. ``title`` and ``digits`` are used on the page.
+    """
 
     heading: str
     form: str = ""
@@ -40,7 +42,7 @@ SHORT_GAPS = TABLE_GAPS[:2]
 
 
 def seconds_column(gap: float) -> str:
-    """Return the name of the column of CPU seconds to a relative gap."""
+    """Return the name of the column with the CPU seconds until a relative gap is reached."""
     return f"seconds_to_{gap:g}"
 
 
@@ -100,7 +102,7 @@ TABLE_COLUMNS: dict[str, TableColumn] = {
 
 
 def table(*names: str, **headings: str) -> TableColumns:
-    """Return the table with these columns; ``headings`` replaces some of theirs."""
+    """Return a table of the named columns; ``headings`` replaces headings by column name."""
     found = {name: TABLE_COLUMNS.get(name, TableColumn(name.replace("_", " "))) for name in names}
     return found | {
         name: found[name]._replace(heading=heading, title=heading) for name, heading in headings.items()
@@ -160,7 +162,7 @@ def page_title(name: str, column: TableColumn) -> str:
 
 
 def page_text(name: str, column: TableColumn, value: Any) -> str:
-    """Return a value as the page writes it: a dash if it is not known, a text unchanged."""
+    """Format a value for the page: strings stay as they are, None becomes a dash."""
     from solverscope.app import ui
     from solverscope.solvers import FIELDS
 
@@ -172,5 +174,5 @@ def page_text(name: str, column: TableColumn, value: Any) -> str:
 
 
 def page_texts(columns: TableColumns, record: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a line of a table on the page."""
+    """Return the formatted cells of a row of a table on the page."""
     return [page_text(name, column, record.get(name)) for name, column in columns.items()]

@@ -1,6 +1,7 @@
-"""An experiment as a value: a problem, the solvers that run on it, their limits, and where they begin.
+"""Experiments: a problem, the solvers that run on it, their limits, and where they start.
 
-What the command line, the page's address and a table of a sweep say is read into one, and written from it.
+An experiment can be read from, and written as, options of the command line, a URL of the page, or a table of
+a sweep.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ IN_RECORD = tuple(one for one in SETTINGS if one.in_record and not one.name.ends
 class Experiment:
     """A problem, the solvers that run on it, and the limits at which they stop.
 
-    ``origin`` is the iterate they go on from, if any, and ``lams`` are the iterates at which λ changes.
+    ``origin`` is the iterate from which the runs continue, if any. ``lams`` lists the iterations at which λ
+    changes, with the new λ.
     """
 
     problem: Recipe
@@ -74,16 +76,17 @@ class Experiment:
 
     @property
     def entrant(self) -> Entrant:
-        """Return its only entrant."""
+        """Return the only entrant of the experiment."""
         (entrant,) = self.entrants
         return entrant
 
     # what is executed
 
     def check(self, problem: solvers.Problem) -> None:
-        """Raise ValueError if the problem is not that of the origin.
+        """Raise ValueError if the experiment cannot be run on ``problem``.
 
-        Also raise it if a solver cannot run on the problem with these limits.
+        The problem must be that of the origin, if any, and the penalty must have a λ if λ is to change. The
+        solvers must accept the problem and the tolerance.
         """
         if self.origin is not None:
             check_resumed(self.origin, problem)
@@ -101,7 +104,7 @@ class Experiment:
         gate: solvers.Gate,
         reference: Mapping[str, Any] | None = None,
     ) -> solvers.Run:
-        """Return the run of an entrant; ``reference`` is the record of f*, if it is known."""
+        """Create the run of an entrant; ``reference`` is the record of f*, if f* is known."""
         stopping = self.limits.stopping(None if reference is None else reference["f_star"])
         how = {"label": entrant.label, "gate": LamChangeGate(gate, self.lams) if self.lams else gate}
         origin = None if self.origin is None else self.origin.origin
@@ -111,10 +114,10 @@ class Experiment:
 
     @classmethod
     def from_arguments(cls, dataset: str | None, solver: Sequence[str], **given: Any) -> Self:
-        """Return the experiment that the options of ``solverscope run`` describe.
+        """Return the experiment that options of ``solverscope run`` describe.
 
-        ``given`` has their values by the names of their settings. Raises ValueError if they
-        are wrong.
+        ``given`` maps names of settings to the values of their options. Raises ValueError if a value is
+        invalid, and TypeError if there is no such setting.
         """
         if unknown := given.keys() - {setting.name for setting in SETTINGS}:
             raise TypeError(f"there is no setting {min(unknown)!r}")
@@ -144,10 +147,12 @@ class Experiment:
         return cls(Recipe(**recipe), entrants, limits, origin, lams)
 
     def repeated(self, n: int) -> tuple[Self, dict[str, str]]:
-        """Return the experiment with n runs of each solver, and the label of the solver by that of the run.
+        """Return an experiment with ``n`` runs of each solver, and the solver's label for the label of each
+        run.
 
-        The runs are in rounds, so that all solvers share good and bad moments of the machine. If n is 1, both
-        labels are the same. A solver that makes random choices has the next seed in each round.
+        The runs alternate between the solvers, so that fluctuations of the machine affect all of them alike.
+        Solvers that make random choices get another seed in each round. If ``n`` is 1, the labels do not
+        change.
         """
         runs, labels = [], {}
         for k in range(n):
@@ -160,7 +165,7 @@ class Experiment:
         return replace(self, entrants=tuple(runs)), labels
 
     def arguments(self) -> list[str]:
-        """Return the arguments of ``solverscope`` that run it."""
+        """Return the arguments of ``solverscope`` that run this experiment."""
         said = ["run", self.problem.data]
         for setting in SETTINGS:
             if setting.part and setting not in (DATA, ENTRANTS):
@@ -168,7 +173,8 @@ class Experiment:
         return said + [word for one in self.entrants for word in (ENTRANTS.flag, self._argument(one))]
 
     def _argument(self, entrant: Entrant) -> str:
-        """Return an entrant with the hyper-parameters that the command line would fill in otherwise."""
+        """Return the ``--solver`` argument of an entrant, without hyper-parameters that have their default
+        there."""
         before = {} if self.origin is None else self.origin.params(self.limits.tol)
         choice = SolverChoice(entrant.label, entrant.id, {})
         ((_, usual),) = make_solvers([choice], (), self.problem.seed, before)
@@ -176,7 +182,7 @@ class Experiment:
         return str(replace(entrant, params=params))
 
     def table(self) -> dict[str, Any]:
-        """Return the experiment as plain values, without settings at their defaults."""
+        """Return the experiment as a dictionary of plain values, without settings at their defaults."""
         problem, limits = ({**vars(values)} for values in (self.problem, self.limits))
         for values, part in ((problem, "problem"), (limits, "limits")):
             values |= {one.name: one.codec.plain(values[one.name]) for one in of_part(part)}
@@ -191,7 +197,8 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """Hash everything that determines the runs, including hyper-parameters at their defaults."""
+        """Return a hash of everything that determines the runs, including hyper-parameters with default
+        values."""
         params = [asdict(entrant.make()) for entrant in self.entrants]
         text = json.dumps([self.table(), params], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -200,7 +207,8 @@ class Experiment:
 
     @classmethod
     def from_address(cls, query: Mapping[str, str], base: Self) -> tuple[Self, list[str]]:
-        """Return ``base`` changed by parameters of a URL, and a sentence for each that could not be used."""
+        """Return ``base`` changed by parameters of a URL, and a message for each parameter that
+        is ignored."""
         found, wrong = cls.read_parts(query, base)
         return found, [
             f"{name}={query[name]!r} in the address was left out: {why}"
@@ -213,9 +221,10 @@ class Experiment:
     def read_parts(
         cls, query: Mapping[str, str], base: Self
     ) -> tuple[Self, list[tuple[str, str | None, str]]]:
-        """Return ``base`` changed by parameters as a URL has them, and why some of them could not be used.
+        """Return ``base`` changed by parameters of a URL, and a list of those that were ignored.
 
-        Each of those has its name, the one of several that is wrong, or None, and the reason.
+        Each entry of the list is a tuple: the name of the parameter, the invalid solver if only some of
+        several are invalid (otherwise None), and the reason.
         """
         found: Any = base
         wrong: list[tuple[str, str | None, str]] = []
@@ -237,7 +246,7 @@ class Experiment:
         return replace(found, entrants=fitting or default_entrants(found.problem)), wrong
 
     def changes(self, base: Self) -> dict[str, str]:
-        """Return the URL parameters that differ from ``base``."""
+        """Return the URL parameters in which this experiment differs from ``base``."""
         found, said = base, {}
         for setting in IN_ADDRESS:
             text = _parameter(setting, self)
@@ -249,7 +258,7 @@ class Experiment:
         return said
 
     def without_run_form(self) -> Experiment:
-        """Return the experiment with the defaults of all settings in the form of the runs."""
+        """Return the experiment with all settings of the run form reset to their defaults."""
         plain = self
         for one in IN_RUN_FORM:
             if one.part:
@@ -257,13 +266,16 @@ class Experiment:
         return plain
 
     def address(self) -> dict[str, str]:
-        """Return what the page shows of it as parameters of a URL; every one of them is written, so that
-        defaults may change."""
+        """Return all URL parameters of the experiment, also those at their defaults, so that old URLs stay
+        valid if defaults change."""
         return {setting.in_address: _parameter(setting, self) for setting in IN_ADDRESS}
 
 
 class _PartlyRead(ValueError):
-    """A parameter of which only some could be read: the experiment with it, and why not the others."""
+    """An error: only some solvers of a URL parameter are valid.
+
+    ``read`` is the experiment with the valid solvers, and ``wrong`` maps the others to reasons.
+    """
 
     def __init__(self, read: Experiment, wrong: dict[str, str]) -> None:
         super().__init__("; ".join(wrong.values()))
@@ -352,14 +364,15 @@ _PARAM_WRITERS: dict[str, Callable[[Experiment], str]] = {
 
 
 def _with_parameter(setting: Setting, base: Experiment, text: str) -> Experiment:
-    """Return ``base`` with the setting of a URL parameter; raise ValueError if it is wrong."""
+    """Return ``base`` with one setting read from a URL parameter. Raises ValueError if the parameter is
+    invalid."""
     if setting.in_address in _PARAM_READERS:
         return _PARAM_READERS[setting.in_address](base, text)
     return setting.put(base, setting.parse_address(text))
 
 
 def _parameter(setting: Setting, experiment: Experiment) -> str:
-    """Return the URL parameter of a setting."""
+    """Return the value of a setting as a URL parameter."""
     if setting.in_address in _PARAM_WRITERS:
         return _PARAM_WRITERS[setting.in_address](experiment)
     return setting.print_address(setting.of(experiment))
@@ -370,7 +383,7 @@ def _said(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def toml(value: Any) -> str:
-    """Return a value as TOML has it within a line."""
+    """Format a value as inline TOML."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)} = {toml(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -383,7 +396,7 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _unpairs(text: str) -> dict[str, str]:
-    """Parse ``name=value,...``; a value may have commas, as "start=1,2" has."""
+    """Parse ``name=value,...``; a value may contain commas, as in "start=1,2"."""
     parts: list[str] = []
     for part in filter(None, text.split(",")):
         if "=" in part or not parts:
@@ -394,7 +407,10 @@ def _unpairs(text: str) -> dict[str, str]:
 
 
 def resumed_recipe(point: ResumePoint, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given settings of the problem, and those of the old run for all others, by name."""
+    """Return the problem settings of a run that continues an old one, by name.
+
+    Settings in ``given`` override those of the old run.
+    """
     about = point.problem
     same = given[DATA.name] in (None, about[DATA.in_record])
     recorded = about[OPTIONS.in_record].items() if same else ()
@@ -410,7 +426,7 @@ def resumed_recipe(point: ResumePoint, given: Mapping[str, Any]) -> dict[str, An
 
 
 def check_resumed(point: ResumePoint, problem: solvers.Problem) -> None:
-    """Raise ValueError if this is another problem than that of the old run."""
+    """Raise ValueError if ``problem`` is not the problem of the run to continue."""
     here = problem.describe()
     if here["key"] == point.problem["key"]:
         return

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from solverscope.solvers import Gate, Iterate, Run
 
-#: The first iteration with another λ, and that λ.
+#: An iteration and the λ that is used from this iteration on.
 LamChange = tuple[int, float]
 
 
 @dataclass(frozen=True)
 class LamChangeGate:
-    """A gate that also changes λ of a run before given iterates."""
+    """A gate that wraps another one and changes λ of a run at given iterations."""
 
     gate: Gate[Run]
     changes: Sequence[LamChange]

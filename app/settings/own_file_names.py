@@ -1,4 +1,4 @@
-"""Names of files of data without their folders, as a visitor sees them."""
+"""Names of the user's own data files without their folders, as the page displays them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from solverscope import datasets
 
 
 def named(id: str) -> str:
-    """Return the id of a data set; if it is a file, use the name without the folder."""
+    """Return the id of a data set; in the id of a file, the folder is omitted."""
     try:
         paths = datasets.describe(id).paths
     except datasets.DataError:

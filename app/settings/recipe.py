@@ -18,8 +18,10 @@ from solverscope.solvers import PENALTIES, Stopping, parameters
 
 @dataclass(frozen=True)
 class Recipe:
-    """The recipe of a problem: data, loss, penalty and λ. None, and options that are not named, stand for the
-    defaults of the data and the loss."""
+    """The recipe of a problem: data, loss, penalty and λ.
+
+    None, and options that are not listed, stand for the defaults of the data set and the loss.
+    """
 
     data: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -37,8 +39,10 @@ class Recipe:
 
     @classmethod
     def of(cls, data: str) -> Self:
-        """Return the usual recipe of a data set, one of the list or a user's own file, with its own loss and
-        penalty. ValueError if there is none, or no loss for it."""
+        """Return the default recipe of a data set: a registered one, or a user's own file.
+
+        Raises ValueError if the data set does not exist, cannot be used, or has no suitable loss.
+        """
         info = info_of(data)
         if reason := why_not_data(data):
             raise ValueError(f"{info.name} cannot be used: {reason}")
@@ -46,56 +50,64 @@ class Recipe:
 
     @property
     def kind(self) -> str:
-        """Return the kind of labels, which options may change."""
+        """Return the kind of labels, which options of the data may change."""
         return info_of(self.data).kind_of(**self.options)
 
     @property
     def weighted(self) -> bool:
-        """Return whether options give samples weights."""
+        """Return whether the options of the data assign weights to samples."""
         return weighs(self.options)
 
     @property
     def uniform(self) -> bool:
-        """Return whether all weights have the same strength, as some solvers need it."""
+        """Return whether all weights are penalized equally, which some solvers require."""
         return not self.intercept and not self.penalty_factors
 
     @property
     def key(self) -> str:
-        """Return a text that equal recipes have in common, and no others."""
+        """Return a string that is the same for two recipes if and only if they are equal."""
         return json.dumps(asdict(self), sort_keys=True, default=str)
 
     @property
     def data_text(self) -> str:
-        """Return the data set as a table of a sweep writes it, and its seed if it has one of its own."""
+        """Return the data set with its options, ``ID,name=value,...``, followed by the seed
+        unless that is 0."""
         text = ",".join([self.data, *(f"{name}={value}" for name, value in self.options.items())])
         return f"{text},seed={self.seed}" if self.seed else text
 
     def with_fitting_loss(self) -> Self:
-        """Return this recipe if its loss is one for its kind of labels, else with the usual one for them."""
+        """Return this recipe if its loss suits its kind of labels, otherwise a copy with the default loss for
+        them."""
         fitting, usual = solvers.losses_for(self.kind), DEFAULT_LOSSES[self.kind]
         if self.loss in fitting:
             return self
         return replace(self, loss=usual if usual in fitting else fitting[0])
 
     def load(self, progress: Callable[[str, float | None], None] | None = None) -> datasets.Dataset:
-        """Load the data. Raises ValueError."""
+        """Load the data. Raises ValueError if they cannot be loaded."""
         return datasets.load(self.data, seed=self.seed, progress=progress, **self.options)
 
     def make_loss(self, data: datasets.Dataset) -> solvers.Loss:
-        """Make the loss. Raises ValueError if it does not suit the data."""
+        """Build the loss. Raises ValueError if it does not suit the data."""
         return solvers.make_loss(data, self.loss, self.loss_params)
 
     def make(self, data: datasets.Dataset, **how: Any) -> solvers.Problem:
-        """Make the problem on its data; ``how``: workers and pulse, as of :func:`solvers.make_problem`.
-        Raises ValueError."""
+        """Build the problem from its data; ``how`` is passed on to :func:`solvers.make_problem`.
+
+        Raises ValueError if the recipe does not suit the data.
+        """
         given = {name: value for name, value in vars(self).items() if name not in ("data", "options", "seed")}
         return solvers.make_problem(data, **given, **how)
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A solver with the hyper-parameters that differ from its defaults, under a label; ``penalty`` is one of
-    its own, in place of the problem's, so that runs with several penalties stand side by side."""
+    """A solver in an experiment: its id, the label of its run, and hyper-parameters that are not at their
+    defaults.
+
+    ``penalty`` replaces that of the problem if it is not empty, so that runs with different penalties can be
+    compared.
+    """
 
     id: str
     label: str
@@ -104,13 +116,12 @@ class Entrant:
 
     @classmethod
     def of(cls, label: str, solver: solvers.Solver) -> Self:
-        """Return the entrant that makes this solver."""
+        """Return the entrant that describes a solver."""
         return cls(solver.id, label, typed(type(solver), asdict(solver)))
 
     @classmethod
     def parse_all(cls, texts: Iterable[str]) -> tuple[Self, ...]:
-        """Parse texts ``[LABEL=]ID[@PENALTY][,name=value,...]``; raise ValueError if one is
-        wrong."""
+        """Parse strings ``[LABEL=]ID[@PENALTY][,name=value,...]``. Raises ValueError if one is invalid."""
         found = []
         for choice in choices(list(texts)):
             id, at, penalty = choice.id.partition("@")
@@ -121,13 +132,14 @@ class Entrant:
         return tuple(found)
 
     def recipe(self, shared: Recipe) -> Recipe:
-        """Return the problem of this entrant: the shared problem at the same λ, but with its own penalty."""
+        """Return the recipe of this entrant's problem: ``shared``, with the entrant's own penalty if it has
+        one."""
         if self.penalty in ("", shared.penalty):
             return shared
         return replace(shared, penalty=self.penalty, penalty_params={})
 
     def make(self) -> solvers.Solver:
-        """Make the solver."""
+        """Build the solver."""
         return solvers.make_solver(self.id, **self.params)
 
     def __str__(self) -> str:
@@ -145,21 +157,24 @@ class Entrant:
 
 @dataclass(frozen=True)
 class RunLimits(Stopping):
-    """Where runs end, before f* is known: ``f_star`` is a number, "auto" (looked up, or solved for) or
-    None."""
+    """Stopping limits as the user sets them.
+
+    ``f_star`` may also be "auto": then f* is looked up, or computed before the run. If it is None, f* is
+    unknown and a limit on the gap has no effect.
+    """
 
     f_star: float | str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def stopping(self, f_star: float | None = None) -> Stopping:
-        """Return the limits of a run, given f* or None.
+        """Return the limits of a run for a known f*, or None.
 
-        Without f* no gap ends it; without any limit the usual ones apply.
+        The limit on the gap is dropped if f* is None. Default limits apply if no others are set.
         """
         known = {"f_star": f_star, "gap": None if f_star is None else self.gap}
         return Stopping(**{**vars(self), **known}).or_usual()
 
 
-#: Where runs on the page end: sooner than elsewhere, as somebody waits for them.
+#: Default limits of runs on the page, which are lower than elsewhere because the user is waiting.
 PAGE_LIMITS = RunLimits(**{one.name: one.field.default for one in IN_RUN_FORM if one.part == "limits"})
 
 
@@ -171,9 +186,11 @@ def make_run(
     reference: Mapping[str, Any] | None = None,
     **how: Any,
 ) -> solvers.Run:
-    """Put a run together: the solver goes as far as its limits need, and its trace tells the ``reference``
-    that f* is from. ``how`` as of :class:`solvers.Run`. ValueError where the solver refuses
-    the problem."""
+    """Create a run of ``solver``, with its tolerance adapted to that of ``stopping``.
+
+    ``reference`` describes how f* was found, and is stored in the trace. ``how`` is passed on to
+    :class:`solvers.Run`. Raises ValueError if the solver refuses the problem.
+    """
     run = solvers.Run(problem, solver.with_tol(stopping.tol), stopping=stopping, **how)
     if reference is not None:
         run.trace.tell(reference=reference)
@@ -181,8 +198,10 @@ def make_run(
 
 
 def info_of(id: str) -> datasets.DataSetInfo:
-    """Return the entry of a data set, without options that name files: an address, or a field of a page, must
-    not. ValueError where there is none."""
+    """Return the description of a data set; for a user's own file, without the option that names a test file.
+
+    URLs and fields of the page must not name files. Raises ValueError if the data set does not exist.
+    """
     info = datasets.describe(id)
     if not info.paths:
         return info
@@ -199,8 +218,10 @@ def why_not_data(id: str) -> str | None:
 
 
 def fits(entrant: Entrant, problem: Recipe) -> str | None:
-    """Return why a solver cannot take the problem's loss and its own or the problem's penalty; None if it
-    can."""
+    """Return why a solver cannot be used for the problem's loss and penalty; return None if it can.
+
+    A penalty of the entrant's own takes the place of the problem's.
+    """
     own = entrant.recipe(problem).penalty
     if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
         return f"needs a λ for its penalty {own}, and the problem has none"
@@ -208,18 +229,18 @@ def fits(entrant: Entrant, problem: Recipe) -> str | None:
 
 
 def default_entrants(problem: Recipe) -> tuple[Entrant, ...]:
-    """Return the first two solvers that fit."""
+    """Return entrants for the first two solvers that suit the problem."""
     ids = solvers.compatible(problem.loss, problem.penalty, **_offering(problem))[:2]
     return tuple(Entrant(id, id) for id in ids)
 
 
 def _offering(problem: Recipe) -> dict[str, bool]:
-    """Return what else decides which solvers take the problem's loss and penalty."""
+    """Return the properties of the problem, apart from loss and penalty, that solvers may require."""
     return {"uniform": problem.uniform, "weighted": problem.weighted}
 
 
 def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert declared parameters to their types, and leave out those at their defaults."""
+    """Convert values of declared parameters to their types, and omit those at their defaults."""
     declared = {p.name: p for p in parameters(cls)}
     values = {name: declared[name].parse(value) for name, value in params.items()}
     return {name: value for name, value in values.items() if value != declared[name].default}

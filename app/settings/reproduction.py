@@ -1,7 +1,7 @@
-"""Reproduction of runs: lines for the command line, and the same in Python.
+"""Command lines and Python code that reproduce recorded runs.
 
-A branch continues from a file that a line before it writes, and λ changes at the same iterates. Comments list
-what is not known of a run.
+A branch continues from a file that an earlier command writes, and λ changes at the same iterations. Comments
+list what the record of a run does not contain.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from solverscope.solvers.runs.own_loop import OWN_LOOP
 
 #: Recorded settings of a problem on given data.
 OF_PROBLEM = tuple(one for one in SETTINGS if one.in_record and one not in (DATA, OPTIONS, SEED))
-#: Said before the lines.
+#: Comment that precedes the commands.
 LENGTH_NOTE = "# Each run goes as far as it had come: limits of time would not end it at the same iterate."
 
 
 def experiments(trace: Trace) -> list[Experiment]:
-    """Return the experiments that reproduce the iterates of a run up to its newest one.
+    """Return the experiments that, run in this order, reproduce the iterates of a run up to its newest one.
 
-    These are the runs that it branched off, and the run itself, each continuing from the file of its
+    If the run is a branch, these are its ancestors and the run itself, each continuing from the file of its
     predecessor. Raises ValueError if the record of the run does not determine them.
     """
     info = trace.info
@@ -76,7 +76,7 @@ def _entrant(label: str, solver: Solver) -> Entrant:
 
 
 def _repeated(traces: Sequence[Trace], said: list[str]) -> Iterator[tuple[Trace, list[Experiment]]]:
-    """Yield the repeatable runs with their experiments; append to ``said`` why others are not."""
+    """Yield the runs that can be reproduced with their experiments; append reasons for others to ``said``."""
     for trace in traces:
         try:
             yield trace, experiments(trace)
@@ -85,7 +85,7 @@ def _repeated(traces: Sequence[Trace], said: list[str]) -> Iterator[tuple[Trace,
 
 
 def commands(traces: Sequence[Trace]) -> str:
-    """Return lines of ``solverscope run`` that reproduce the iterates of these runs."""
+    """Return ``solverscope run`` commands that reproduce the iterates of these runs."""
     said = [LENGTH_NOTE, *_needed(traces)]
     for _, wanted in _repeated(traces, said):
         for one, following in zip(wanted, [*wanted[1:], None], strict=True):
@@ -97,7 +97,10 @@ def commands(traces: Sequence[Trace]) -> str:
 
 
 def snippet(traces: Sequence[Trace]) -> str:
-    """Return Python code that reproduces the iterates of these runs; if several, they are in ``traces``."""
+    """Return Python code that reproduces the iterates of these runs.
+
+    If there are several runs, the code collects them in a dictionary ``traces``.
+    """
     several = len(traces) > 1
     said = ["from solverscope import datasets, solvers", *_needed(traces)]
     said += ["traces = {}"] if several else []
@@ -137,7 +140,7 @@ def _calls(wanted: Experiment, *, first: bool) -> list[str]:
 
 
 def _needed(traces: Sequence[Trace]) -> list[str]:
-    """Return comments that list the user's own files that must exist, and the registrations of plug-ins."""
+    """Return comments that list the user's own files and plug-ins that the runs require."""
     said = []
     for trace in traces:
         info, problem = trace.info, trace.info.problem
@@ -154,7 +157,7 @@ def _needed(traces: Sequence[Trace]) -> list[str]:
 
 
 def _options(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the data that are not the defaults; all of them if the data set is unknown
+    """Return the options of the data that differ from the defaults; all of them if the data set is unknown
     here."""
     given = {name: value for name, value in problem["options"].items() if value is not None}
     try:

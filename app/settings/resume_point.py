@@ -1,4 +1,7 @@
-"""Iterates of recorded runs to continue from: the problem is rebuilt, and must be the same."""
+"""Iterates of recorded runs from which new runs continue.
+
+The problem is rebuilt from the record of the old run, and must be the same.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from . import arguments
 
 
 def run_of_file(name: str, example: str) -> tuple[str, Trace]:
-    """Return the file and the run that ``FILE[#LABEL]`` names.
+    """Return the path of a file and the run in it that ``FILE[#LABEL]`` names.
 
-    Raises ValueError if it names none or several. ``example`` tells how to name one, with
-    ``{run}`` in place of file and label.
+    Raises ValueError unless there is exactly one such run. ``example`` is shown in the error message, with
+    ``{run}`` replaced by file and label.
     """
     file, _, label = name.rpartition("#") if "#" in name and not Path(name).exists() else (name, "", "")
     traces = read(file)
@@ -39,8 +42,8 @@ def run_of_file(name: str, example: str) -> tuple[str, Trace]:
 class ResumePoint:
     """An iterate of a recorded run, from which new runs continue.
 
-    ``text`` is how it was specified, ``FILE[#LABEL]@ITERATION``, and ``file`` is the file. ``problem`` is the
-    record of the problem at that iterate, and ``origin`` the iterate itself.
+    ``text`` is the specification ``FILE[#LABEL]@ITERATION``, and ``file`` the path of the file. ``problem``
+    is the record of the problem at that iterate, and ``origin`` the iterate itself.
     """
 
     text: str
@@ -50,9 +53,9 @@ class ResumePoint:
 
     @classmethod
     def parse(cls, text: str) -> ResumePoint:
-        """Read ``FILE[#LABEL]@ITERATION``.
+        """Parse ``FILE[#LABEL]@ITERATION`` and read the iterate.
 
-        Raises ValueError if the text does not specify an iterate of a run.
+        Raises ValueError if there is no such iterate.
         """
         name, at, number = text.rpartition("@")
         if not (at and name):
@@ -63,18 +66,18 @@ class ResumePoint:
 
     @property
     def suffix(self) -> str:
-        """Return the suffix of the labels of branches."""
+        """Return the suffix that labels of branches get."""
         return f" from {self.origin.iteration}"
 
     @property
     def choice(self) -> arguments.SolverChoice:
-        """Return the solver that runs if none is given: that of the old run."""
+        """Return the solver that is used if none is given: the solver of the old run."""
         return arguments.SolverChoice(self.origin.label + self.suffix, self.origin.solver.id, {})
 
     def params(self, tol: float | None) -> dict[str, dict[str, Any]]:
-        """Return the hyper-parameters of the old run under the id of its solver, as defaults of the branch.
+        """Return the hyper-parameters of the old run by solver id, as defaults of the branch.
 
-        The old tolerance is reduced to ``tol`` if it is larger: else it would end the branch too early.
+        A tolerance larger than ``tol`` is reduced to ``tol``, as the branch would end too early otherwise.
         """
         params = asdict(self.origin.solver)
         if tol is not None and "tol" in params:

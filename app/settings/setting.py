@@ -1,4 +1,4 @@
-"""Settings: how a value that a person may choose is declared, parsed and printed."""
+"""Declarations of settings: how a value that the user may choose is parsed and formatted."""
 
 from __future__ import annotations
 
@@ -18,31 +18,37 @@ Bound = float | Callable[[], float] | None
 
 
 class TextCodec:
-    """Conversion of values from and to the words of a command line and the data of a table: here of a text,
-    such as an id, which stays as it is. ``repeated`` is whether the option may be given several times."""
+    """Conversion of a value from and to arguments of the command line and JSON; here of a string, such as an
+    id.
+
+    ``repeated`` is true if the option may be given several times.
+    """
 
     repeated: ClassVar[bool] = False
 
     def parse(self, flag: str, given: Any) -> Any:
-        """Return the value of an option from its text or texts; raise ValueError if wrong."""
+        """Return the value that an option was given; raise ValueError if it is invalid."""
         return given
 
     def written(self, value: Any) -> list[str]:
-        """Return the texts that the option is given for a value: one, or several if it is repeated."""
+        """Return the strings that represent a value: several if the option may be repeated, otherwise one."""
         return [text_of(value)]
 
     def words(self, flag: str, value: Any) -> list[str]:
-        """Return the words of a command line that set a value."""
+        """Return the arguments of the command line that set a value."""
         return [word for text in self.written(value) for word in (flag, text)]
 
     def plain(self, value: Any) -> Any:
-        """Return a value as JSON has it."""
+        """Return a value in a form that JSON can represent."""
         return value
 
 
 @dataclass(frozen=True)
 class NumberCodec(TextCodec):
-    """Conversion of a finite number from ``low`` to ``high`` and above ``above``, or one of the ``texts``."""
+    """Conversion of a finite number, or of one of the strings ``texts``.
+
+    The number must be at least ``low``, greater than ``above`` and at most ``high``.
+    """
 
     low: Bound = None
     above: Bound = None
@@ -66,7 +72,7 @@ class SwitchCodec(TextCodec):
 
 
 class PairsCodec(TextCodec):
-    """Conversion of ``name=value`` texts of a repeatable option."""
+    """Conversion of ``name=value`` strings of a repeatable option."""
 
     repeated: ClassVar[bool] = True
 
@@ -78,7 +84,8 @@ class PairsCodec(TextCodec):
 
 
 class PenaltyFactorsCodec(TextCodec):
-    """Conversion of penalty factors, "adaptive" or "NAME=FACTOR,...", which stay a text."""
+    """Conversion of penalty factors, "adaptive" or "NAME=FACTOR,...": they are checked, but
+    remain a string."""
 
     def parse(self, flag: str, given: str | None) -> str | None:
         from solverscope.solvers import check_penalty_factors
@@ -89,7 +96,7 @@ class PenaltyFactorsCodec(TextCodec):
 
 
 class ConditionsCodec(TextCodec):
-    """Conversion of conditions over the record of an iterate."""
+    """Conversion of conditions on the record of an iterate."""
 
     repeated: ClassVar[bool] = True
 
@@ -105,7 +112,7 @@ class ConditionsCodec(TextCodec):
 
 
 class LamChangesCodec(TextCodec):
-    """Conversion of changes of λ, written ``ITERATION=LAM``, to pairs in the order of the iterates."""
+    """Conversion of changes of λ, written ``ITERATION=LAM``, to pairs in the order of the iterations."""
 
     repeated: ClassVar[bool] = True
 
@@ -124,7 +131,7 @@ class LamChangesCodec(TextCodec):
 
 
 class OriginCodec(TextCodec):
-    """Conversion of an iterate to continue from, written ``FILE[#LABEL]@ITERATION``."""
+    """Conversion of an iterate from which to continue, written ``FILE[#LABEL]@ITERATION``."""
 
     def parse(self, flag: str, given: str | None) -> Any:
         from .resume_point import ResumePoint
@@ -140,9 +147,10 @@ class OriginCodec(TextCodec):
 
 @dataclass(frozen=True)
 class PageField:
-    """A value as the page shows it in a field, and as its address has it: its default and bounds there.
+    """The input field of a setting on the page, with its default and bounds there and in URLs.
 
-    It is a number, true or false, or one of the texts ``choices``.
+    The value is a number, a Boolean, or one of the strings ``choices``. If ``open_low`` is true, the value
+    must exceed ``low``.
     """
 
     default: float | str
@@ -156,34 +164,35 @@ class PageField:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A value that a person may set, and every place in which it appears.
+    """A value that the user may set, with everything that declares it on the command line, page and in
+    records.
 
     Parameters
     ----------
     name : str
-        The attribute of its part, the parameter of commands and the key in tables.
+        Name of the attribute in its part, of the argument in commands, and of the key in tables.
     part : str
-        The part of an experiment that has it; "" for a setting of none.
+        The part of an experiment to which the setting belongs; "" if none.
     flag, metavar, help : str
-        How the command line shows it.
+        Option, placeholder and help text on the command line.
     codec : TextCodec
-        How the command line and tables have its values.
+        Conversion from and to the values on command lines and in tables.
     commands : tuple of str
-        The commands that take it as it is declared here.
+        The commands that have this option exactly as declared here.
     given : str, optional
-        The text that a command line without the option stands for.
+        The argument that is assumed if the option is missing.
     unsaid : optional
-        A value that command lines leave out; None is always left out.
+        A value that is omitted from command lines, as None always is.
     in_record : str
-        The field of a problem's record that has it; "" if none does.
+        The field of a problem's record that contains the value; "" if none does.
     in_address : str
-        The parameter of a page's URL that has it; "" if none does.
+        The parameter of the page's URL that contains the value; "" if none does.
     left_to_data : bool
-        Whether an address may leave the value to the data, by an empty text.
+        Whether the URL parameter may be empty, which means the default of the data.
     page_field : PageField, optional
-        Its field, if the page shows one.
+        Its field on the page, if there is one.
     in_run_form : bool
-        Whether that field stands in the form of the runs, below the solvers.
+        Whether that field belongs to the run form, below the solvers.
     """
 
     name: str
@@ -206,15 +215,15 @@ class Setting:
         return self.codec.parse(self.flag, self.given if given is None else given)
 
     def words(self, value: Any) -> list[str]:
-        """Return the words of a command line that set this value."""
+        """Return the arguments of the command line that set this value."""
         return [] if value is None or value == self.unsaid else self.codec.words(self.flag, value)
 
     def of(self, experiment: Any) -> Any:
-        """Return its value in an experiment."""
+        """Return the value of the setting in an experiment."""
         return getattr(experiment if self.part == "experiment" else getattr(experiment, self.part), self.name)
 
     def put(self, experiment: E, value: Any) -> E:
-        """Return an experiment with another value of it."""
+        """Return a copy of an experiment with this setting changed."""
         changed: dict[str, Any] = {self.name: value}
         if self.part != "experiment":
             changed = {self.part: replace(getattr(experiment, self.part), **changed)}
@@ -222,7 +231,7 @@ class Setting:
 
     @property
     def field(self) -> Parameter:
-        """Return its declaration as a field of the page."""
+        """Return the field of the page as a declared parameter. Raises LookupError if the page has none."""
         from solverscope.solvers import Parameter
 
         shown = self.page_field
@@ -240,7 +249,7 @@ class Setting:
         )
 
     def parse_address(self, text: str) -> Any:
-        """Return the value of a URL parameter from its text; raise ValueError if wrong."""
+        """Parse a URL parameter. Raises ValueError if it is invalid."""
         from solverscope.solvers.declare import NotAllowed
 
         from . import wording
@@ -253,7 +262,7 @@ class Setting:
             raise ValueError(wording.of_field(self.field, error)) from None
 
     def print_address(self, value: Any) -> str:
-        """Return the text of the URL parameter that stands for a value."""
+        """Return the URL parameter that represents a value."""
         return "" if value is None and self.left_to_data else text_of(value)
 
 

@@ -1,9 +1,9 @@
-"""The settings of an experiment, each declared once for command line, page, address, tables and records.
+"""The settings of an experiment, each declared once for command line, page, URL, tables and records.
 
-A new one is declared here, and where its value is kept: as an attribute of :class:`.recipe.Recipe`, whose
-names are the arguments of ``solvers.make_problem``, or of ``solvers.Stopping``, which ends a run by it.
-``page_field`` and ``in_run_form`` give it a field in the sidebar, ``in_address`` a parameter of the address.
-Nothing here imports the solvers: every command reads this table when it starts.
+A new setting needs a declaration here and an attribute that stores its value. The attribute belongs to
+:class:`.recipe.Recipe`, whose names are arguments of ``solvers.make_problem``, or to ``solvers.Stopping`` if
+the setting can end a run. ``page_field`` and ``in_run_form`` add a field to the sidebar, ``in_address`` a URL
+parameter. Solvers are not imported here, because every command imports this module when it starts.
 """
 
 from __future__ import annotations
@@ -329,19 +329,19 @@ IN_RUN_FORM = tuple(
 
 
 def in_help(command: str) -> list[Setting]:
-    """Return the settings of a command, in the order of its help."""
+    """Return the settings of a command, in the order of its help text."""
     taken = [one for one in SETTINGS if command in one.commands]
     return sorted(taken, key=lambda one: IN_HELP.index(one) if one in IN_HELP else len(IN_HELP))
 
 
 def of_part(part: str) -> list[Setting]:
-    """Return the settings of a part of an experiment."""
+    """Return the settings that belong to a part of an experiment."""
     return [one for one in SETTINGS if one.part == part]
 
 
 def parse_part(part: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a part of an experiment from those of options.
+    """Parse the options that belong to a part of an experiment; return values by name.
 
-    Raises ValueError if one is wrong.
+    Raises ValueError if an option is invalid.
     """
     return {one.name: one.parse(given.get(one.name)) for one in of_part(part)}

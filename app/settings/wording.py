@@ -1,4 +1,4 @@
-"""Descriptions of problems and runs in words, from their records, and titles of what is declared."""
+"""Descriptions of problems and runs for people, from their records, and titles of declared parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solverscope.datasets import Option
 from solverscope.solvers import Parameter, Trace, parameters
 from solverscope.solvers.declare import NotAllowed
 
-#: What the fields of a problem's record are called.
+#: Names for people of the fields of a problem's record.
 PROBLEM_WORDS = {
     "dataset": "data set",
     "loss_params": "options of the loss",
@@ -26,11 +26,11 @@ PROBLEM_WORDS = {
     "n_params": "weights",
     "seed": "random seed",
 }
-#: How a trace's final words are worded that are no words of the field.
+#: Words for statuses of a trace that are not the usual term.
 STATUS_WORDS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
 #: An option or a hyper-parameter; its name is for scripts and addresses, its title, if any, for people.
 Declaration = Option | Parameter
-#: Share of f up to which a proved bound of f - f* is rounding.
+#: Fraction of f below which a proved bound on f - f* is considered rounding.
 STALLED_GAP_ROUNDING = 1e-11
 
 
@@ -40,25 +40,27 @@ def title_of(declared: Declaration) -> str:
 
 
 def titled(declared: Iterable[Declaration], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by their titles instead of their names; what is not declared keeps its name."""
+    """Return values with their names replaced by titles; the names of undeclared values stay, without
+    underscores."""
     titles = {one.name: title_of(one) for one in declared}
     return {titles.get(name, name.replace("_", " ")): value for name, value in values.items()}
 
 
 def of_params(solver: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hyper-parameters of a solver, which may be one that is not here, by their titles."""
+    """Return hyper-parameters of a solver with their names replaced by titles; the solver may be unknown
+    here."""
     return titled(parameters(solvers.SOLVERS[solver]) if solver in solvers.SOLVERS else (), params)
 
 
 def of_field(declared: Declaration, error: ValueError) -> str:
-    """Return an error of a field by the field's title: the error itself has the name that scripts use."""
+    """Return the message of an invalid field, with the field's title instead of the name used by scripts."""
     if isinstance(error, NotAllowed):
         return f"{title_of(declared)} must be {error.range}"
     return str(error)
 
 
 def of_problem(record: Mapping[str, Any]) -> str:
-    """Describe the record of a problem in a sentence, without λ."""
+    """Describe a problem from its record, without λ."""
     parts = [f"{record['dataset']}: {record['n_samples']:,} instances, {record['n_params']:,} weights"]
     parts += _pairs({k: v for k, v in record.get("options", {}).items() if v is not None})
     parts.append(f"seed {record.get('seed')}")
@@ -77,7 +79,7 @@ def of_problem(record: Mapping[str, Any]) -> str:
 def of_lam(
     problem: Mapping[str, Any], changes: Iterable[Mapping[str, Any]], since: str = "from iteration"
 ) -> str:
-    """Return λ of the record of a problem, and its changes in a run with their iterates.
+    """Return λ of a problem's record, followed by its changes during a run and their iterations.
 
     Return "" if the problem has no λ.
     """
@@ -88,8 +90,11 @@ def of_lam(
 
 
 def of_ending(status: str, result: Mapping[str, Any] | None = None) -> str:
-    """Return in a word or two how a run stands or ended, from the status of its trace and its result, if
-    given: if f is proved to be the minimum up to rounding, no step can decrease it."""
+    """Return the status of a run in a word or two.
+
+    ``status`` is that of its trace. A stalled run whose ``result`` proves that f is minimal up to rounding is
+    "at rounding".
+    """
     gap, objective = ((result or {}).get(name) for name in ("dual_gap", "objective"))
     if status == "stalled" and None not in (gap, objective) and gap <= STALLED_GAP_ROUNDING * abs(objective):
         return "at rounding"
@@ -97,8 +102,10 @@ def of_ending(status: str, result: Mapping[str, Any] | None = None) -> str:
 
 
 def of_run(trace: Trace, kind: str) -> str:
-    """Describe a run in a sentence: its kind, if it has one of its own, solver, hyper-parameters, λ, how far
-    it came and how it ended."""
+    """Describe a run in a sentence: solver, hyper-parameters, λ, last iteration and status.
+
+    ``kind`` follows the label in parentheses unless it is empty.
+    """
     info, last = trace.info, trace.last
     known, label = solvers.SOLVERS.get(info.solver), f"{info.label} ({kind})" if kind else info.label
     parts = [f"{label}: {known.name if known is not None else info.solver}"]

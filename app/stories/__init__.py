@@ -1,4 +1,5 @@
-"""Stories: set-ups with a question, one TOML file each in this folder; some lead a visitor through."""
+"""Stories: set-ups with a question, in one TOML file each in this folder; some guide the visitor step by
+step."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from solverscope.solvers import PENALTIES, Condition
 
 log = logging.getLogger(__name__)
 
-#: In place of the id and the name of a story.
+#: Id and name in place of those of a story.
 FREE, FREE_NAME = "free", "Free experiment"
 #: The files of stories.
 STORIES_FOLDER = Path(__file__).parent
@@ -27,10 +28,9 @@ STORIES_FOLDER = Path(__file__).parent
 class StoryStep:
     """A step of a guided story.
 
-    It has a ``text`` and settings to ``set``, by their names in an address, and may ``start`` the runs. The
-    cursor goes to the first iterate of ``run`` that satisfies the condition ``until``, or to the last one if
-    that is "last". Without a condition the cursor follows the run. ``view`` is the id of the view to point
-    at.
+    It has a ``text`` and settings to ``set``, as URL parameters, and may ``start`` the runs. The cursor moves
+    to the first iterate of ``run`` that satisfies the condition ``until``, or to the last iterate if that is
+    "last". Without a condition the cursor follows the run. ``view`` is the id of the view to highlight.
     """
 
     text: str
@@ -42,7 +42,7 @@ class StoryStep:
 
     @property
     def condition(self) -> Condition | None:
-        """Return the condition for the iterate under the cursor; None for the first or last iterate."""
+        """Return the condition for the iterate under the cursor, or None if ``until`` is empty or "last"."""
         return None if self.until in ("", LAST_ITERATE) else Condition.parse(self.until)
 
 
@@ -50,9 +50,9 @@ class StoryStep:
 class Story:
     """A set-up with a question and things to look for.
 
-    ``f_star`` holds optima by penalty: that of its problem, and those of solvers with penalties of their own.
-    ``view`` presets the page (``x``, ``tab``, ``speed``). ``steps`` guide through it, and ``ask`` is answered
-    before its run, if there are any.
+    ``f_star`` maps penalties to optima: that of the story's problem, and those for solvers with other
+    penalties. ``view`` contains settings of the page (``x``, ``tab``, ``speed``). ``steps`` guide through the
+    story, and ``ask`` is a question to be answered before its run.
     """
 
     id: str
@@ -73,15 +73,18 @@ class Story:
         return tuple(entrant.label for entrant in self.setting.entrants)
 
     def optimum(self, problem: Recipe) -> float | None:
-        """Return f* of a problem if it is that of the story or of one of its solvers, for any starting point;
-        else None."""
+        """Return f* of a problem if it is that of the story or of one of its solvers, else None.
+
+        The starting point does not matter.
+        """
         own = self.setting.problem
         solved = map(_anywhere, (own, *(entrant.recipe(own) for entrant in self.setting.entrants)))
         return self.f_star.get(problem.penalty) if _anywhere(problem) in solved else None
 
 
 def _place(path: Path) -> tuple[int, str]:
-    """Return the number and the id of a story, which its file is named by; ValueError for another name."""
+    """Return the number and the id of a story, given by its file name. Raises ValueError if the name is
+    invalid."""
     number, _, id = path.stem.partition("-")
     if not (number.isdecimal() and id):
         raise ValueError(f"its file is named NUMBER-ID.toml, and not {path.name}")
@@ -89,13 +92,15 @@ def _place(path: Path) -> tuple[int, str]:
 
 
 def _anywhere(problem: Recipe) -> Recipe:
-    """Return the problem without the starting point on a function."""
+    """Return the problem without the starting point, which is an option of functions."""
     return replace(problem, options={k: v for k, v in problem.options.items() if k != "start"})
 
 
 def read(path: Path) -> Story:
-    """Read the story in a TOML file; raise ValueError, with the file's name, if it is invalid or cannot be
-    run here."""
+    """Read the story in a TOML file.
+
+    Raises ValueError, which names the file, if the story is invalid or cannot be run here.
+    """
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
         for part in ("problem", "look_for", "solvers"):
@@ -156,8 +161,10 @@ _read = cache(read)
 
 
 def stories() -> dict[str, Story]:
-    """Return all stories by id, in the order of their numbers; the first is the page's default. One that
-    cannot be read or run here is left out, until the solver that it lacks is registered."""
+    """Return all stories by id, in the order of their numbers; the first is the page's default.
+
+    Stories that cannot be read or run here are omitted, until the solvers that they lack are registered.
+    """
     return _all()[0]
 
 
@@ -169,7 +176,7 @@ def free() -> Story:
 
 
 def left_out() -> dict[str, str]:
-    """Return why files of stories are left out, a sentence each, by their ids; log it once."""
+    """Return why stories are omitted, by id; log each reason once."""
     wrong = _all()[1]
     for sentence in wrong.values():
         _log_once(sentence)
@@ -192,7 +199,7 @@ def _all() -> tuple[dict[str, Story], dict[str, str]]:
 
 
 def by_topic() -> dict[str, dict[str, str]]:
-    """Return the ids of stories by name, within topics, each in the order of its first story."""
+    """Return the ids of stories by topic and name; topics are in the order of their first story."""
     found: dict[str, dict[str, str]] = {}
     for story in stories().values():
         found.setdefault(story.topic, {})[story.name] = story.id

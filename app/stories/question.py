@@ -1,4 +1,4 @@
-"""The question that a story asks before its run, and the answer that the run gives."""
+"""The question that a story asks before its run, and the answer that the run determines."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from solverscope.solvers import FIELDS, Condition, Trace, relative_gap
 from solverscope.solvers.runs.breakpoints import known
 
-#: In place of a condition: the iterate at which the run ends.
+#: Value in place of a condition: the last iterate of the run.
 LAST_ITERATE = "last"
-#: How runs end that somebody or something has cut short: what they would have come to is not known.
+#: Statuses of runs that were interrupted, so that their answer is unknown.
 CUT = ("stopped", "failed")
 
 
 @dataclass(frozen=True)
 class StoryAnswer:
-    """The answer given by runs.
+    """The answer determined by runs.
 
-    Several choices are ``right`` if runs are level. ``value`` is the number that decides, None if no run
-    reached it, and ``values`` has it by run. Each is a median ``of`` this many runs.
+    Several choices are ``right`` if runs tie. ``value`` is the number that decides, or None if no run reached
+    it, and ``values`` contains it for each run. Numbers are medians ``of`` this many runs.
     """
 
     right: tuple[str, ...]
@@ -33,15 +33,34 @@ class StoryAnswer:
 
 @dataclass(frozen=True)
 class StoryQuestion:
-    """A question that a story asks before its run, answered by the runs, never by the story's file.
+    """A question that a story asks before its run; the answer is determined by the runs.
 
-    Its quantity is the field ``value`` of the record at the first iterate that satisfies ``until`` (a
-    condition, or "last"). If there is a ``gap``, that iterate also reaches this relative gap. Without ``run``
-    the answer is the run with the ``best`` of it, "least" or "greatest". With ``run`` it is the number
-    itself, between ``low`` and ``high``, or the one of ``choices`` that it falls to: ``bounds`` lie between
-    them. ``against`` divides the number by that of another run. If ``search`` is given, the number is the
-    step of the search that leads to that iterate, and is answered on a picture of φ. ``why`` is shown with
-    the answer; ``unit`` is what the number counts.
+    Attributes
+    ----------
+    text, why : str
+        The question, and an explanation shown with the answer.
+    value : str
+        The quantity, a field of the record.
+    until : str
+        The quantity is taken at the first iterate that satisfies this condition, or at the last if it is
+        "last".
+    gap : float
+        A relative gap that this iterate must also reach, if not 0.
+    run : str
+        The run whose quantity is the answer. If empty, the answer is the run with the ``best`` quantity.
+    best : str
+        "least" or "greatest".
+    low, high : float
+        Range of a number.
+    choices : tuple of str
+        Ranges of numbers as choices, separated by ``bounds``.
+    against : str
+        A run by whose quantity the number is divided.
+    unit : str
+        The unit of the number.
+    search : int
+        If not 0, the first iteration at which the quantity, the step of its line search, may be taken. It is
+        answered on a plot of φ.
     """
 
     text: str
@@ -76,15 +95,15 @@ class StoryQuestion:
 
     @property
     def kind(self) -> str:
-        """Return ``choice`` or ``number``."""
+        """Return "choice" or "number"."""
         return "number" if self.run and not self.choices else "choice"
 
     def offers(self, labels: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the choices, for a race of the runs with these labels; none for a number."""
+        """Return the choices if the runs have these labels; there are none for a number."""
         return () if self.kind == "number" else self.choices or labels
 
     def answer(self, given: object, labels: tuple[str, ...]) -> str | float | None:
-        """Return a visitor's answer in canonical form; None if it does not answer this question."""
+        """Return a visitor's answer in canonical form, or None if it is not a possible answer."""
         if self.kind == "choice":
             return given if isinstance(given, str) and given in self.offers(labels) else None
         if isinstance(given, bool) or not isinstance(given, int | float):
@@ -92,10 +111,10 @@ class StoryQuestion:
         return float(given) if self.low <= given <= self.high else None
 
     def truth(self, runs: Mapping[str, Sequence[Trace]], labels: tuple[str, ...]) -> StoryAnswer | None:
-        """Return the answer of the runs; None before they have one, or if they never will.
+        """Return the answer of the runs, or None if they have none (yet).
 
-        Of several runs with one label the median counts. ``labels`` are those of the race, all of which are
-        needed if one of them is the answer.
+        If several runs have the same label, the median is used. ``labels`` are those of the race, all of
+        which are needed if the answer is one of them.
         """
         needed = tuple(dict.fromkeys(filter(None, (self.run, self.against)))) or labels
         if not all(runs.get(label) for label in needed):
@@ -121,7 +140,7 @@ class StoryQuestion:
         return StoryAnswer(right, number, values, n)
 
     def _of(self, trace: Trace) -> float | None:
-        """Return the quantity of a run so far; None if it is unknown."""
+        """Return the quantity of a run so far, or None if it is unknown."""
         rows, _, _ = trace.since(None)
         count = len(rows["iteration"])
         met = np.ones(count, dtype=bool)
@@ -142,7 +161,7 @@ class StoryQuestion:
 
 
 def _median(values: Sequence[float | None]) -> float | None:
-    """Return the median, the lower of two middle values; None counts as larger than all numbers."""
+    """Return the median, or the lower of two middle values; None is larger than all numbers."""
     known, middle = sorted(value for value in values if value is not None), (len(values) - 1) // 2
     return known[middle] if middle < len(known) else None
 

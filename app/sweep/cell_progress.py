@@ -1,4 +1,4 @@
-"""The progress of a cell of a sweep: its state, and a trace that grows while a worker runs it."""
+"""The progress of a cell of a sweep: its state, and a trace that grows while a worker runs the cell."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from solverscope.solvers.traces.records import (
     TEXT_OR_NULL,
 )
 
-#: Statuses of cells that are run again when a sweep goes on; they are states as well.
+#: Statuses of cells that are run again when a sweep is resumed; they are states as well.
 RERUN_STATES = ("failed", "stopped")
-#: States after which nothing comes any more, unless the cell is run again.
+#: States that are final unless the cell is run again.
 FINAL_CELL_STATES = ("finished", *RERUN_STATES)
-#: What a record of a cell takes from the result of its run.
+#: Fields that the record of a cell copies from the result of its run.
 CELL_RESULT_FIELDS = (
     *("objective", "violation", "dual_gap", "nnz", "nnz_rows", "iterations", "passes", "cpu_seconds"),
     *("wall_seconds", "setup_seconds", "compile_seconds", "train_metric", "test_metric", "metric_name"),
     *TEST_MEASURES,
 )
-#: What a record of a cell takes from the problem of its run.
+#: Fields that the record of a cell copies from the problem of its run.
 CELL_PROBLEM_FIELDS = ("n_samples", "n_features", "n_outputs", "n_params", "lam_max", "key")
 #: The record of a cell that has ended, field by field.
 RECORD = {
@@ -46,13 +46,16 @@ RECORD = {
         {**dict.fromkeys(CELL_PROBLEM_FIELDS, COUNT_OR_NULL), "lam_max": NUMBER_OR_NULL, "key": TEXT_OR_NULL}
     ),
 }
-#: Those that every record has; older ones lack some measures.
+#: Fields that every record has; records of older versions lack some metrics.
 REQUIRED_CELL_FIELDS = tuple(name for name in RECORD if name not in TEST_MEASURES)
 
 
 class CellProgress:
-    """The state and the trace of one cell. One thread appends rows from the worker; others may read. States:
-    waiting, loading, compiling, running, paused, finished, failed, stopped."""
+    """The state and the trace of one cell of a sweep.
+
+    The state is one of waiting, loading, compiling, running, paused, finished, failed, stopped. One thread
+    appends rows that the worker sends; others may read.
+    """
 
     def __init__(self, cell: Experiment) -> None:
         self.cell = cell
@@ -63,17 +66,20 @@ class CellProgress:
 
     @property
     def alive(self) -> bool:
-        """Return whether its state may still change."""
+        """Return whether the state may still change."""
         return self.state not in FINAL_CELL_STATES
 
     @property
     def word(self) -> str:
-        """Return the state in a word or two; of a finished run, how it ended."""
+        """Return the state in a word or two; for a finished run, how it ended."""
         return wording.of_ending(self.status, self.record) if self.state == "finished" else self.state
 
     def take(self, message: Mapping[str, Any]) -> None:
-        """Append the message of a :class:`.cell_reporter.CellReporter` to the trace. A new attempt replaces
-        the previous one, whose worker has died. Rows after a gap are left to the result."""
+        """Append the rows in a message of a :class:`.cell_reporter.CellReporter` to the trace.
+
+        The first message of a new attempt discards the rows of the previous one. Rows that do not continue
+        the trace are ignored, as the final result contains them.
+        """
         attempt = message["attempt"]
         if attempt in self._given_up or not self.alive:
             return
@@ -94,7 +100,7 @@ class CellProgress:
             self.trace.status = self.state
 
     def end(self, outcome: Mapping[str, Any]) -> None:
-        """Store the result of :func:`.cells.run`: the whole trace, and its ending."""
+        """Store the result of :func:`.cells.run`: the whole trace and how the run ended."""
         self._describe(outcome["about"])
         rows = unpack_rows([outcome["rows"]])
         if len(rows["iteration"]) != len(self.trace) or outcome["attempt"] != self._attempt:
@@ -106,13 +112,13 @@ class CellProgress:
         self._over(outcome["status"], outcome["message"])
 
     def fail(self, message: str, status: str = "failed") -> None:
-        """End it without a result; rows of the trace that have arrived stay."""
+        """End the cell without a result; the rows received so far are kept."""
         if self.trace is not None:
             self.trace.finish(status, message)
         self._over(status, message)
 
     def recall(self, record: Mapping[str, Any]) -> None:
-        """Restore the ending from a record of this or an earlier sweep."""
+        """Restore the final state of a cell that ended earlier from its record."""
         self.record, self.status, self.message = dict(record), record["status"], record["message"]
         # last: whoever sees it finds the record
         self.state = self.status if self.status in RERUN_STATES else "finished"

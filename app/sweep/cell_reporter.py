@@ -1,4 +1,5 @@
-"""The reporter of a cell on its worker: it sends blocks of the trace, and receives Pause and Stop."""
+"""The reporter of a cell on its worker: it sends blocks of the trace, and receives commands to pause and
+stop."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from solverscope.app.runs.packing import pack_rows
 from solverscope.app.runs.watchdog import Heartbeat
 from solverscope.solvers import Interrupted, Iterate, Run, Trace
 
-#: Seconds between two looks: Pause and Stop are felt, and iterates seen, within two of them.
+#: Seconds between two reports: a command takes effect, and iterates become visible, within two of them.
 REPORT_SECONDS = 0.2
 #: Seconds to wait for an answer of the scheduler.
 PATIENCE = 10.0
@@ -25,10 +26,10 @@ Command = Literal["go", "pause", "stop"]
 class CellReporter:
     """The gate of one attempt at a cell, in the process that runs it.
 
-    Its own thread sends new rows of the trace as events of Dask's topic ``sweep``. It also reads the variable
-    ``sweep``, to which the watcher writes "go", "pause" or "stop": the run itself only reads a word in
-    memory. A cell whose watcher has gone is stopped as well. Each attempt has a name, by which the watcher
-    distinguishes a rerun from the run before.
+    A thread sends new rows of the trace as events of a Dask topic. It also reads a Dask variable, which the
+    sweep's driver sets to "go", "pause" or "stop". The run itself never waits for the scheduler. A cell whose
+    driver has gone is stopped as well. Each attempt has a unique name, by which the driver distinguishes it
+    from earlier ones.
     """
 
     def __init__(self, worker: Worker, sweep: str, cell: str) -> None:
@@ -63,8 +64,8 @@ class CellReporter:
     # the gate of the run
 
     def heartbeat(self) -> Heartbeat:
-        """Return the time of the last sign of life, which a paused run also gives, and whether the run is to
-        end."""
+        """Return the time of the last sign of life, and whether the run should stop. A paused run counts as
+        alive."""
         return Heartbeat(time.monotonic() if self._held else self._last, self._command == "stop")
 
     def pulse(self) -> None:
@@ -108,7 +109,7 @@ class CellReporter:
             return self._command  # a busy scheduler is asked again
 
     def _send(self) -> None:
-        """Send new rows of the trace, from one thread at a time."""
+        """Send new rows of the trace; only one thread sends at a time."""
         trace = self._trace
         message: dict[str, Any] = {"cell": self._cell, "attempt": self.attempt}
         state = "loading" if trace is None else "paused" if self._held else trace.status

@@ -1,4 +1,4 @@
-"""Results of a sweep in a folder: a line for each cell that has ended, and its trace as JSON lines."""
+"""Storage of a sweep's results in a folder: a JSON line for each finished cell, and a file for each trace."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ LOCK = "lock"
 
 
 class Store:
-    """The folder of one sweep. A cell has ended once its line is on the disk, after its trace. From ``open``
-    to ``close``, or to the end of its process, nobody else can open it."""
+    """The folder with the results of one sweep.
+
+    The record of a cell is written after its trace, so a cell has ended once its record is on disk. Between
+    ``open`` and ``close`` the folder is locked against other processes.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.ledger = folder, folder / LEDGER
         self._lock: IO[bytes] | None = None
 
     def open(self, resume: bool) -> dict[str, dict[str, Any]]:
-        """Make the folder ready; return the records of the cells that need not run again, by key.
+        """Create or reopen the folder; return the records of the cells that need not run again, by key.
 
-        Raises ValueError if another sweep is at work there, if there are results but no
-        ``resume``, or if they cannot be read. Raises NotWritten if the folder cannot be used.
+        Raises ValueError if another sweep is using the folder, if it contains results and ``resume`` is
+        false, or if they cannot be read. Raises NotWritten if the folder cannot be written to.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +68,7 @@ class Store:
         return {key: record for key, record in known.items() if record["status"] not in RERUN_STATES}
 
     def close(self) -> None:
-        """Release the folder, so that others may write to it."""
+        """Release the lock on the folder."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -90,7 +93,7 @@ class Store:
         return found
 
     def put(self, cell: Experiment, trace: Trace | None, record: Mapping[str, Any]) -> None:
-        """Store the result of a cell. Raises NotWritten."""
+        """Store the result of a cell. Raises NotWritten if a file cannot be written."""
         if trace is not None and len(trace):
             save([trace], self.trace_path(cell))
             with replacing(self._metrics_path(cell), encoding="utf-8") as file:
@@ -104,7 +107,7 @@ class Store:
             raise self._unwritten(error) from error
 
     def keep_choices(self, chosen: Sequence[Mapping[str, Any]]) -> None:
-        """Store the chosen λ, replacing earlier ones. Raises NotWritten."""
+        """Store the selected λ, replacing earlier ones. Raises NotWritten if the file cannot be written."""
         path = self.folder / CHOICES_FILE
         if chosen or path.is_file():
             with replacing(path, encoding="utf-8") as file:
@@ -115,7 +118,10 @@ class Store:
         return self.folder / f"{cell.key}.jsonl"
 
     def trace(self, cell: Experiment) -> Trace | None:
-        """Return the trace of a cell that has ended; return None if it had no iterate. Raises ValueError."""
+        """Return the trace of a cell that has ended, or None if it has no iterates.
+
+        Raises ValueError if the file cannot be read.
+        """
         path, measured = self.trace_path(cell), self._metrics_path(cell)
         if not path.is_file():
             return None
@@ -131,7 +137,7 @@ class Store:
         return trace
 
     def _metrics_path(self, cell: Experiment) -> Path:
-        """Return the path of the test metrics that were measured during the run."""
+        """Return the path of the file of test metrics that were measured during the run."""
         return self.folder / f"{cell.key}.metrics.json"
 
     def _unwritten(self, error: OSError) -> NotWritten:

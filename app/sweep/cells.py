@@ -1,4 +1,5 @@
-"""The task of a worker: it makes the problem of a cell, runs it, and returns the results as records."""
+"""The task of a Dask worker: it builds the problem of a cell, runs the cell, and returns its results as
+records."""
 
 from __future__ import annotations
 
@@ -28,17 +29,18 @@ _shelf = LruCache(lambda: budget.kept)
 
 
 class TimeSlice(NamedTuple):
-    """The time of a cell in a sweep with a time limit.
+    """The time that a cell may use in a sweep with a time limit.
 
-    ``due`` is the system time at which the limit ends, and ``share`` the fraction of the remaining seconds
-    that the cell may use.
+    ``due`` is the system time at which the sweep must end, and ``share`` the fraction of the remaining
+    seconds that the cell may use.
     """
 
     due: float
     share: float
 
     def limit(self, seconds: float | None) -> float:
-        """Return the CPU seconds that a run may take, at most its own limit of ``seconds`` if it has one."""
+        """Return the CPU seconds that a run may take: those of its time slice, but at most ``seconds`` unless
+        None."""
         left = self.share * max(self.due - time.time(), 0.0)
         return left if seconds is None else min(seconds, left)
 
@@ -51,13 +53,26 @@ def run(
     files: Sequence[str],
     turn: TimeSlice | None = None,
 ) -> dict[str, Any]:
-    """Run a cell, known by its key, as a Dask task.
+    """Run a cell as a Dask task.
 
-    ``f_star`` is the result of :func:`find_reference`, and ``files`` are plug-ins that its solver may need.
-    If the sweep has a limit, ``turn`` is the cell's time slice.
+    Returns a dictionary of plain values: the packed ``rows`` of the trace, its ``about`` as JSON, its
+    ``result``, test ``metrics``, ``status`` and ``message``. If the cell fails, status and message describe
+    the failure.
 
-    Returns plain values: the trace's packed ``rows``, its ``about`` as JSON, its ``result``, test
-    ``metrics``, ``status`` and ``message``. A failure of the cell is a result, too.
+    Parameters
+    ----------
+    key : str
+        The key of the cell.
+    cell : Experiment
+        The cell.
+    sweep : str
+        Name of the Dask topic and variable of the sweep.
+    f_star : mapping, optional
+        The result of :func:`find_reference`.
+    files : sequence of str
+        Plug-ins that the solver may need.
+    turn : TimeSlice, optional
+        The cell's time slice, if the sweep has a time limit.
     """
     entrant = cell.entrant
     with CellReporter(get_worker(), sweep, key) as reporter:
@@ -88,7 +103,7 @@ def run(
 def execute(
     cell: Experiment, reporter: CellReporter, f_star: Mapping[str, Any] | None, turn: TimeSlice | None
 ) -> solvers.Trace:
-    """Run a cell within its time slice, report it, and return its trace. Raises ValueError."""
+    """Run a cell within its time slice and return its trace. Raises ValueError if the cell cannot be run."""
     problem = problem_of(cell.problem)
     reporter.pulse()
     if f_star is not None and "error" in f_star:
@@ -104,9 +119,9 @@ def execute(
 
 
 def problem_of(recipe: Recipe) -> solvers.Problem:
-    """Make the problem of a recipe; data, and problems that differ only in λ, are made once per process.
+    """Return the problem of a recipe; data, and problems that differ only in λ, are cached by the process.
 
-    Raises ValueError if the problem cannot be made.
+    Raises ValueError if the problem cannot be built.
     """
     source = Recipe(recipe.data, recipe.options, recipe.seed)
     shared = replace(recipe, lam=None, lam_ratio=None)
@@ -122,8 +137,10 @@ def problem_of(recipe: Recipe) -> solvers.Problem:
 
 
 def find_reference(key: str, cell: Experiment, sweep: str, files: Sequence[str]) -> dict[str, Any]:
-    """Solve for f* of the problem of a cell, once for all cells that share it; ``error`` is the reason of a
-    failure."""
+    """Compute f* of the problem of a cell, once for all cells that share the problem.
+
+    Returns the record of f*; if it could not be computed, the only field is ``error``, the reason.
+    """
     with CellReporter(get_worker(), sweep, f"f* of {key}") as reporter:
         try:
             plugins.load_all(files)

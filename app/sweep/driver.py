@@ -1,4 +1,5 @@
-"""Running a sweep: cells become Dask tasks, their messages traces, and results are stored at once."""
+"""The driver of a sweep: it submits cells to Dask, appends their messages to traces, and stores results at
+once."""
 
 from __future__ import annotations
 
@@ -22,29 +23,29 @@ if TYPE_CHECKING:
 
     from solverscope.app.sweep.cell_reporter import Command
 
-#: Seconds after which the driver looks up from what comes in.
+#: Seconds to wait for a message.
 INBOX_POLL_SECONDS = 0.1
-#: Seconds that cells at work have to end once Stop was said; then they are given up.
+#: Seconds that active cells have to end after Stop, before they are abandoned.
 STOP_SECONDS = 5.0
-#: Share of the time of a sweep that is given to solvers: the rest goes into loading and compiling.
+#: Fraction of a sweep's time that solvers may use; the rest is for loading and compiling.
 FOR_SOLVERS = 0.8
-#: Seconds between two checks of which workers there are.
+#: Seconds between two requests for the number of workers.
 ROLL_CALL = 2.0
-#: Seconds without an answer after which a scheduler is called silent.
+#: Seconds without an answer after which a scheduler is considered silent.
 SILENCE = 2.0
 
 
 class SchedulerGone(OSError):
-    """The error that the scheduler does not answer any more; the message describes the state of the sweep."""
+    """An error: the scheduler no longer answers. The message describes the state of the sweep."""
 
 
 class SweepDriver:
-    """A grid of runs. ``run`` executes it in the calling thread; all else may be called and read from others.
+    """A sweep in progress. ``run`` blocks the calling thread; all else may be used from other threads.
 
-    ``cells`` are all cells by key, ``workers`` the number of Dask's workers (None: not known yet), ``silent``
-    whether the scheduler has not answered for a while, and ``state`` one of waiting, running, paused,
-    stopping, over. ``store`` keeps results; with ``resume`` finished cells are not run again. Each worker
-    loads the plug-ins of this process.
+    ``cells`` maps keys to all cells. ``workers`` is the number of Dask workers, None if not yet known, and
+    ``silent`` is true if the scheduler has not answered for a while. ``state`` is one of waiting, running,
+    paused, stopping, over. ``store`` receives the results; with ``resume``, finished cells are not run again.
+    Each worker loads the plug-ins of this process.
     """
 
     def __init__(self, spec: Spec, place: ClusterSpec, store: Store, *, resume: bool = False) -> None:
@@ -65,9 +66,9 @@ class SweepDriver:
             self.cells[key].recall(kept[key])
 
     def choices(self) -> list[dict[str, Any]]:
-        """Return the choices of λ, if they were requested: see :func:`.lam_selection.choices`.
+        """Return the selected λ if the sweep selects λ, see :func:`.lam_selection.choices`.
 
-        There are none before all cells have ended.
+        The list is empty until all cells have ended.
         """
         if not self.spec.choose or self._open:
             return []
@@ -82,17 +83,17 @@ class SweepDriver:
         return {"go": "running", "pause": "paused", "stop": "stopping"}[self._command]
 
     def pause(self) -> None:
-        """Pause all active cells within half a second, and new ones when they begin."""
+        """Pause all active cells, within half a second, and new ones when they start."""
         if self._command == "go":
             self._tell("pause")
 
     def resume(self) -> None:
-        """Continue the runs that are paused."""
+        """Resume the paused cells."""
         if self._command == "pause":
             self._tell("go")
 
     def stop(self, reason: str = "stopped by the user") -> None:
-        """Stop all active cells, and begin no others."""
+        """Stop all active cells, and start no others."""
         if self._command != "stop":
             self.message = reason
             self._tell("stop")
@@ -105,7 +106,7 @@ class SweepDriver:
         """Run all cells without stored results, and call ``ended`` with each cell that ends.
 
         Raises ValueError if there is no cluster, and NotWritten if results cannot be written. Raises
-        SchedulerGone if the scheduler is lost; results that have arrived are kept.
+        SchedulerGone if the scheduler is lost; results received so far are kept.
         """
         self._ended = ended
         try:
@@ -168,8 +169,11 @@ class SweepDriver:
             self._futures.clear()
 
     def submit(self, client: Client, name: str, seconds: float | None) -> None:
-        """Hand all open cells to Dask; those with a gap wait for the f* of their problem. Each may take its
-        part of the seconds that are left of all when its turn comes, so that every cell has one."""
+        """Submit all open cells to Dask; those with a limit on the gap depend on the task that computes f*.
+
+        If the sweep is limited to ``seconds``, each cell gets a fraction of the time that remains when it
+        starts.
+        """
         from solverscope.app.sweep import cells
 
         references = dict[Any, Any]()
@@ -189,7 +193,7 @@ class SweepDriver:
             self._futures[key].add_done_callback(partial(self._done, watched))
 
     def _done(self, watched: CellProgress, future: Future) -> None:
-        """Fetch the result of a cell, in a thread of Dask's."""
+        """Put the result of a cell into the inbox; called in a thread of Dask."""
         outcome: Any = None
         if future.status != "cancelled":
             try:
@@ -199,7 +203,7 @@ class SweepDriver:
         self._inbox.put(partial(self._take, watched, outcome))
 
     def _receive(self, client: Client) -> None:
-        """Handle the messages that have arrived, waiting a moment for the first."""
+        """Handle the messages that have arrived; wait a moment if there are none yet."""
         try:
             self._inbox.get(timeout=INBOX_POLL_SECONDS)()
             while True:
@@ -213,7 +217,7 @@ class SweepDriver:
             self.cells[message["cell"]].take(message)
 
     def _take(self, watched: CellProgress, outcome: Mapping[str, Any] | Exception | None) -> None:
-        """Store the result of a cell; None if Dask has cancelled it."""
+        """Store the result of a cell; ``outcome`` is None if Dask has cancelled it."""
         self._futures.pop(watched.cell.key, None)  # its worker may forget the result
         if not watched.alive:
             return
@@ -230,7 +234,7 @@ class SweepDriver:
         self._ended(watched)
 
     def _drop(self, client: Client, given_up: Sequence[CellProgress]) -> None:
-        """Cancel cells; the rows of those that have begun are kept."""
+        """Cancel cells; the rows received from them are kept."""
         keys = [watched.cell.key for watched in given_up]
         gone = [self._futures.pop(key) for key in keys if key in self._futures]
         self._give_up(given_up, self.message)
@@ -252,7 +256,7 @@ class SweepDriver:
 
 
 def _in_words(error: Exception) -> str:
-    """Describe why Dask abandoned a cell."""
+    """Explain why Dask abandoned a cell."""
     if type(error).__name__ == "KilledWorker":
         return (
             "the workers that ran it died, again and again: it takes more memory than they may have, or its "

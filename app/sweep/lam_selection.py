@@ -1,4 +1,4 @@
-"""Selection of the λ that does best on held-out data: the test part, or on average over the folds of a
+"""Selection of the λ with the best metric on held-out data: the test part, or the folds of a
 cross-validation."""
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.settings.recipe import Recipe
 from solverscope.solvers import Problem
 
-#: What can be chosen.
+#: Quantities that can be selected.
 SELECTABLE = ("lam",)
-#: What is held out where no parts are.
+#: The held-out data without cross-validation.
 TEST = "test part"
 #: Parts of a cross-validation, at most.
 MOST_FOLDS = 100
@@ -27,9 +27,10 @@ EQUAL_MEANS = 1e-12
 
 
 def checked(choose: Any, folds: Any = None) -> tuple[str, int]:
-    """Return the quantity to choose ("": none) and the number of parts to choose by (0: the test part).
+    """Check the keys ``choose`` and ``folds`` of a sweep and replace those that are missing.
 
-    Raises ValueError if they are invalid.
+    Returns the quantity to select ("" if none) and the number of folds, 0 for selection on the test part.
+    Raises ValueError if a value is invalid.
     """
     if choose not in (None, *SELECTABLE):
         raise ValueError(f"choose {choose!r:.80} is not possible: choose {' or '.join(SELECTABLE)}")
@@ -40,7 +41,7 @@ def checked(choose: Any, folds: Any = None) -> tuple[str, int]:
 
 
 def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
-    """Yield an experiment for each held-out part, or the experiment itself if there are no parts."""
+    """Yield a copy of an experiment for each fold; without folds, yield the experiment itself."""
     if not folds:
         yield experiment
     problem = experiment.problem
@@ -50,30 +51,32 @@ def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
 
 
 def check_parts(id: str, options: Mapping[str, Any]) -> None:
-    """Raise ValueError if data with these options have no parts to hold out.
+    """Raise ValueError if folds cannot be held out of these data.
 
-    Raise it too if the options hold out a part already.
+    The data set must have an option ``cv``, and the options must not set it already.
     """
     if options.get("cv", "") is not None:
         raise ValueError(f"folds hold out parts of {id}: leave {'cv' if 'cv' in options else 'folds'} out")
 
 
 def lams_of_part(lams: Sequence[float], whole: Problem, part: Problem) -> list[float]:
-    """Return the λ that weigh as much on a part of the instances as ``lams`` on the whole: in proportion if
-    the loss is a sum over instances."""
+    """Rescale ``lams`` from the whole data to a part of the instances.
+
+    If the loss is a sum over instances, λ is proportional to their number; if it is a mean, λ stays the same.
+    """
     share = 1.0 if whole.average else part.loss.n_instances / whole.loss.n_instances
     return [lam * share for lam in lams]
 
 
 def pooled(recipe: Recipe) -> Recipe:
-    """Return the recipe of the same data without a held-out part, with seed 0."""
+    """Return the recipe without the option that holds out a fold, and with seed 0."""
     return replace(recipe, options=_shared(recipe.options), seed=0)
 
 
 def settings_of(cell: Experiment) -> dict[str, Any]:
-    """Return the other settings of a cell, by the names of a sweep's file.
+    """Return the other settings of a cell, by the keys of a sweep's file.
 
-    They distinguish it from cells with the same data set, loss, penalty and label. A seed is not among them.
+    They distinguish cells that have data set, loss, penalty and label in common. The seed is not included.
     """
     recipe, entrant = cell.problem, cell.entrant
     tables = {
@@ -90,19 +93,20 @@ def settings_of(cell: Experiment) -> dict[str, Any]:
 def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the λ with the best ``test_metric`` for each group of runs.
 
-    The runs of a group share data set, loss, penalty, label and settings, see :func:`settings_of`. Of several
-    λ that are equally good to rounding, the largest is chosen. The mean counts if there are runs on several
-    held-out parts, or seeds.
+    The runs of a group share data set, loss, penalty, label and settings, see :func:`settings_of`. If a group
+    has runs on several folds or with several seeds, the mean metric is compared. Among λ that are equally
+    good up to rounding, the largest is selected.
 
-    ``runs`` have the fields of a cell's record, and perhaps ``settings``. A λ counts once each of its runs
-    has a metric. λ/λ_max takes the place of λ if that was asked for: λ_max differs from part to part.
-    ``over`` lists all λ that count, the largest first, each with mean, standard deviation and standard error
-    of the metric. ``settings`` lists those in which choices differ that share all the rest.
+    ``runs`` have the fields of a cell's record, and optionally ``settings``. A λ is considered only if all of
+    its runs have a metric. If λ/λ_max was specified, it is compared instead of λ, as λ_max differs between
+    folds. In the result, ``over`` lists all λ considered in descending order, each with mean, standard
+    deviation and standard error of the metric. ``settings`` lists the settings that distinguish a group from
+    others with the same data set, loss, penalty and label.
 
-    With K parts the standard error is the standard deviation of their means, with K - 1 in its denominator,
+    With K folds, the standard error is the standard deviation of their means, with K - 1 in its denominator,
     over √K. ``standard_error`` is that at the best λ. ``lam_1se`` or ``lam_ratio_1se`` is the largest λ whose
     mean, ``metric_1se``, is at most one standard error below the best: the one-standard-error rule (Breiman
-    et al. 1984; Hastie, Tibshirani and Friedman 2009, section 7.10). All are None without several parts.
+    et al. 1984; Hastie, Tibshirani and Friedman 2009, section 7.10). All are None without several folds.
     """
     groups: dict[tuple[str, ...], dict[str, list[Mapping[str, Any]]]] = {}
     for run in runs:
@@ -118,13 +122,13 @@ def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """List the names of settings that are not the same in all."""
+    """Return the names of the settings whose values are not all equal."""
     names = dict.fromkeys(name for one in settings for name in one)
     return [name for name in names if any(one.get(name) != settings[0].get(name) for one in settings)]
 
 
 def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the data without the held-out part."""
+    """Return the options of the data without ``cv``, which selects the held-out fold."""
     return {name: value for name, value in options.items() if name != "cv"}
 
 
@@ -163,8 +167,10 @@ def _best(runs: Sequence[Mapping[str, Any]], differing: Sequence[str]) -> dict[s
 
 
 def _statistics(of_parts: Sequence[Sequence[float]]) -> tuple[float, float, float | None]:
-    """Return mean, standard deviation and standard error of the metrics of each part; the error of a single
-    part is None."""
+    """Return mean, standard deviation and standard error of the metrics, given the metrics of each fold.
+
+    The standard error is None if there is only one fold.
+    """
     metrics = np.concatenate(of_parts)
     n_parts = len(of_parts)
     error = None
@@ -174,17 +180,17 @@ def _statistics(of_parts: Sequence[Sequence[float]]) -> tuple[float, float, floa
 
 
 def _largest_lam(over: Sequence[list[Any]], least: float) -> list[Any]:
-    """Return the entry of the largest λ whose mean is at least ``least``, to rounding."""
+    """Return the entry of the largest λ whose mean is at least ``least``, up to rounding."""
     return next(one for one in over if one[1] >= least or math.isclose(one[1], least, rel_tol=EQUAL_MEANS))
 
 
 def _common_lam(runs: Sequence[Mapping[str, Any]], place: str, value: float | None) -> float | None:
-    """Return the λ of the runs at this place, if it is the same in all."""
+    """Return the λ of the runs whose field ``place`` equals ``value``, or None if they have several λ."""
     lams = {run["lam"] for run in runs if run[place] == value}
     return lams.pop() if len(lams) == 1 else None
 
 
 def _held_out(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Describe the data of the metric in words."""
+    """Describe the held-out data on which the metric was computed."""
     parts = {run["options"]["cv"].partition("/")[2] for run in runs if run["options"].get("cv")}
     return f"{'/'.join(sorted(parts))} parts" if parts else TEST

@@ -1,4 +1,4 @@
-"""Shards on the workers of a cluster: one run whose rows are split over machines."""
+"""Shards on the workers of a Dask cluster: one run whose samples are distributed over machines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ LOADING, LEAVING, LOOK = 600.0, 5.0, 1.0
 
 
 class DaskCrew(WorkerPool):
-    """A worker pool of Dask actors, each on a worker of its own, which send messages to each other. Orders
-    have names and numbers; each actor loads its rows itself, and the plug-ins of this process."""
+    """A worker pool of Dask actors, each on a separate worker, that exchange messages directly.
+
+    Orders consist of names and numbers only; each actor loads its samples, and the plug-ins of this process,
+    itself.
+    """
 
     def __init__(self, client: Client, recipe: Recipe, count: int) -> None:
         self.client, files = client, plugins.loaded()
@@ -37,7 +40,7 @@ class DaskCrew(WorkerPool):
             met.result(CONNECT)
 
     def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> ShardAnswer:
-        """Send orders to every shard and return their answer. Raises ShardLost if one is gone."""
+        """Send orders to every shard and return the combined answer. Raises ShardLost if a worker is gone."""
         looked = time.monotonic()
 
         def look() -> None:
@@ -56,8 +59,7 @@ class DaskCrew(WorkerPool):
             raise
 
     def leave(self) -> None:
-        """Disconnect the actors from each other: the cluster keeps an actor while another one refers to
-        it."""
+        """Disconnect the actors from each other, as Dask keeps an actor while another one refers to it."""
         there = self._there()
         with suppress(OSError):
             hands = [hand for hand, worker in zip(self.members, self.workers, strict=True) if worker in there]
@@ -65,7 +67,7 @@ class DaskCrew(WorkerPool):
                 left.result(LEAVING)
 
     def _there(self) -> set[str]:
-        """Return the workers that the scheduler knows; an empty result if it does not answer."""
+        """Return the workers known to the scheduler; an empty set if it does not answer."""
         try:
             return set(self.client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, RuntimeError):
@@ -79,7 +81,8 @@ class DaskCrew(WorkerPool):
 
 
 def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> ShardWorker:
-    """Load the data of a recipe, on a worker, and keep shard ``k`` of ``count``; ``files`` are plug-ins."""
+    """Load the data of a recipe, on a worker, and return shard ``k`` of ``count``; ``files`` are plug-ins to
+    load."""
     plugins.load_all(files)
     data = recipe.load()
     return ShardWorker(Shard.of(data, recipe.make_loss(data), k, count, recipe.threads))
@@ -87,8 +90,11 @@ def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> Shard
 
 @contextmanager
 def hired(place: ClusterSpec, recipe: Recipe, count: int) -> Iterator[DaskCrew]:
-    """Yield a crew of ``count`` shards on a cluster, as a context. Each loads data and loss of the recipe,
-    and uses its number of threads. Raises ValueError."""
+    """Yield a pool of ``count`` shards on a cluster, as a context.
+
+    Each loads the data and the loss of the recipe, and uses its number of threads. Raises ValueError if the
+    cluster cannot provide the workers.
+    """
     with connected(place) as client:
         try:
             client.wait_for_workers(count, timeout=CONNECT)

@@ -1,4 +1,4 @@
-"""Specifications of sweeps: TOML or JSON that is read, checked and expanded to a grid of cells."""
+"""Specifications of sweeps: TOML or JSON files that are read, checked and expanded to a grid of cells."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from solverscope.solvers.traces.records import MAX_COUNT, printable
 
 #: Runs in one sweep, at most.
 MOST_CELLS = 10_000
-#: Bytes of a file that says what to run, at most.
+#: Maximal number of bytes of a specification.
 MAX_SPEC_BYTES = 1 << 20
-#: Lists and tables in one another, at most: {"set": {"label": {"memory": [3, 9]}}}.
+#: Maximal nesting depth of lists and tables: {"set": {"label": {"memory": [3, 9]}}} has it.
 DEEPEST = 3
 NO_NESTED_LISTS = "write lists of numbers and texts, not of lists"
-#: What a text may say, with what it means; the last ones stand in a table of their own.
+#: Keys of a specification and their meaning; the last ones form tables.
 KEYS = (
     *("name", "data", "loss", "penalty", "lam", "lam_ratio", "average", "intercept", "seeds", "solvers"),
     *("penalty_factors", "choose", "folds"),
 )
-#: Those that are true or false for all runs.
+#: Keys with a Boolean value that applies to all runs.
 SWITCHES = ("average", "intercept")
 TABLES = ("loss_set", "penalty_set", "set", "limits")
 #: Tables that each make a grid of their own from their values and those outside them.
@@ -52,8 +52,11 @@ TOTAL_SECONDS = "total_seconds"
 
 @dataclass(frozen=True)
 class Spec:
-    """A grid of cells, which are experiments of one run, how long all of them together may take (wall
-    seconds; None: no limit), and what is chosen by their metrics on held-out data ("lam", or "")."""
+    """A sweep: a grid of cells, each an experiment with a single run.
+
+    ``total_seconds`` limits the wall time of all cells together; None is no limit. ``choose`` is the quantity
+    to select by metrics on held-out data, "lam" or "".
+    """
 
     name: str
     cells: tuple[Experiment, ...]
@@ -62,12 +65,12 @@ class Spec:
 
     @property
     def digest(self) -> str:
-        """Hash the runs of the sweep; its name is ignored."""
+        """Return a hash of the runs of the sweep; its name does not affect it."""
         return hashlib.sha256("".join(cell.key for cell in self.cells).encode()).hexdigest()[:16]
 
     @classmethod
     def read(cls, path: Path, **also: Any) -> Spec:
-        """Read a file that ends in .toml or .json; values in ``also`` override those of the file.
+        """Read a specification from a .toml or .json file; values in ``also`` override those of the file.
 
         Raises ValueError if the file is invalid.
         """
@@ -96,10 +99,9 @@ class Spec:
         describe: Describe = datasets.describe,
         **also: Any,
     ) -> Spec:
-        """Expand the grid that a TOML or JSON text describes, as :meth:`of` does.
+        """Parse a specification in TOML or JSON and expand its grid, see :meth:`of`.
 
-        Values in ``also`` override those of the text. Raises ValueError if the text is
-        invalid.
+        Values in ``also`` override those of ``text``. Raises ValueError if the text is invalid.
         """
         if len(text) > MAX_SPEC_BYTES:
             raise ValueError(f"it has more than {MAX_SPEC_BYTES >> 20} MiB")
@@ -117,11 +119,11 @@ class Spec:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], describe: Describe = datasets.describe) -> Spec:
-        """Expand the grid that values describe.
+        """Expand the grid of a specification, which is given as a dictionary.
 
-        ``describe(id)`` returns the entry of a data set with the options that may be set. If ``runs`` lists
-        tables, each is expanded together with the values outside them, which it may override. Raises
-        ValueError.
+        ``describe`` maps the id of a data set to its description, with the options that may be set. If
+        ``runs`` lists tables, each is merged with the values outside of them, which it may override, and
+        expanded separately. Raises ValueError if the specification is invalid.
         """
         shared, runs = {name: value for name, value in given.items() if name != RUNS}, given.get(RUNS, [{}])
         if not isinstance(runs, list | tuple) or not runs or not all(isinstance(run, dict) for run in runs):
@@ -150,7 +152,8 @@ class Spec:
         total_seconds: float | None = None,
         choose: str = "",
     ) -> Spec:
-        """Put cells together, each once. Raises ValueError, one sentence, as soon as they are too many."""
+        """Return the sweep with these cells, without duplicates. Raises ValueError as soon as there are too
+        many."""
         found: dict[str, Experiment] = {}
         for count, cell in enumerate(cells):
             if count == MOST_CELLS:
@@ -160,9 +163,9 @@ class Spec:
 
 
 def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one of ``runs`` merged with what all share: its values take precedence, and tables are merged.
+    """Return an entry of ``runs`` merged with the values outside of ``runs``; nested tables are merged, too.
 
-    Raises ValueError if it has anything that a sweep may not have.
+    Values of the entry take precedence. Raises ValueError if it contains a key that entries may not have.
     """
     if RUNS in run:
         raise ValueError(f"a table of {RUNS} has {RUNS} of its own: {NO_NESTED_LISTS}")
@@ -192,7 +195,7 @@ def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]
 def _cells(
     given: Mapping[str, Any], describe: Describe, limits: RunLimits, folds: int
 ) -> Iterator[Experiment]:
-    """Yield the cells of one table."""
+    """Yield the cells of one table of a specification."""
     lams, factors = _lams(given), PENALTY_FACTORS.parse(given.get("penalty_factors"))
     params = {f"{noun}_params": given.get(f"{noun}_set", {}) for noun in ("loss", "penalty")}
     seeds = [_parsed("seeds", SEED, one) for one in several(given.get("seeds", 0))]
@@ -216,8 +219,10 @@ def _too_many() -> ValueError:
 
 
 def _check(name: str, value: Any, depth: int = 0) -> None:
-    """Check that a value is made of what a sweep may say, in lists and tables that are not deeper than they
-    need to be. ValueError where it is not."""
+    """Raise ValueError if a value is not a number, string, Boolean or None, or lists or tables of these.
+
+    Raise it also if these are nested too deep, or if a string or number is not permitted.
+    """
     if isinstance(value, list | dict):
         if depth == DEEPEST:
             raise ValueError(f"{name} is nested too deep: {NO_NESTED_LISTS}")
@@ -238,41 +243,41 @@ def _check(name: str, value: Any, depth: int = 0) -> None:
 
 
 def _names(name: str, given: Any) -> list[str | None]:
-    """Return the listed ids, or [None] if there are none."""
+    """Return the listed ids, or [None] if none are given. Raises ValueError if one is not a string."""
     if not all(one is None or isinstance(one, str) for one in several(given)):
         raise ValueError(f'{name} = {given!r:.80} is not possible: write {name} = "ID" or ["ID", ...]')
     return several(given)
 
 
 def several(value: Any) -> list[Any]:
-    """Return a list of values as it is, and a single value as a list of one."""
+    """Return a list or tuple of values as a list, and any other value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def apart(text: str) -> tuple[str, dict[str, str]]:
-    """Return the id of a data set and its options, which are written "ID,name=value,..."."""
+    """Split "ID,name=value,..." into the id of a data set and its options."""
     # a path of the user's own may have commas: only what looks like an option is one
     id, *pairs = re.split(r",(?=\w+=)", text)
     return id, dict(pair.split("=", 1) for pair in pairs)
 
 
 def _number(name: str, value: Any, **bounds: Any) -> Any:
-    """Check a number as :func:`.arguments.number` does; a text is none here."""
+    """Check a number with :func:`.arguments.number`, and reject strings."""
     return number(f"{name} =", _numeric(value), **bounds)
 
 
 def _parsed(name: str, setting: Setting, value: Any) -> Any:
-    """Return the value of a setting; a text is none here."""
+    """Return the value of a numeric setting, and reject strings."""
     return setting.codec.parse(f"{name} =", _numeric(value))
 
 
 def _numeric(value: Any) -> Any:
-    """Return a number as it is, and anything else as a text that is none."""
+    """Return a number as it is, and the ``repr`` of any other value, which cannot be parsed as a number."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
 
 
 def _limits(given: Mapping[str, Any]) -> tuple[RunLimits, float | None]:
-    """Return the limits of each run, and the limit of all."""
+    """Return the limits of each run, and the time limit of the whole sweep or None."""
     _known("[limits]", given, [*(one.name for one in RUN_LIMITS), TOTAL_SECONDS])
     if given.get("f_star", "auto") != "auto":
         raise ValueError('every problem has its own f*: write f_star = "auto", or leave it out')
@@ -290,8 +295,10 @@ def _limits(given: Mapping[str, Any]) -> tuple[RunLimits, float | None]:
 def _data(
     given: Any, describe: Describe, folds: int
 ) -> Iterator[tuple[datasets.DataSetInfo, dict[str, Any]]]:
-    """Yield the data sets with their options: "ID", "ID,name=value,..." or {id = ..., name = value}. With
-    ``folds`` each must have parts to hold out."""
+    """Yield the data sets with their options: "ID", "ID,name=value,..." or {id = ..., name = value}.
+
+    If there are ``folds``, raise ValueError unless each data set can hold them out.
+    """
     for one in several(given):
         if isinstance(one, str):
             id, options = apart(one)
@@ -312,7 +319,7 @@ def _data(
 def _objectives(
     given: Mapping[str, Any], entry: datasets.DataSetInfo, options: Mapping[str, Any]
 ) -> Iterator[tuple[str | None, str | None]]:
-    """Yield losses and penalties, all that is known of them before data are read checked."""
+    """Yield pairs of loss and penalty, checked as far as is possible before the data are loaded."""
     kind = None if entry.paths else entry.kind_of(**options)
     losses = _names("loss", given.get("loss", None if kind is None else DEFAULT_LOSSES[kind]))
     for loss, penalty in itertools.product(losses, _names("penalty", given.get("penalty", entry.penalty))):
@@ -328,7 +335,7 @@ def _objectives(
 
 
 def _lams(given: Mapping[str, Any]) -> list[dict[str, float | None]]:
-    """Return the values of λ, or of λ/λ_max; without any each data set has its own."""
+    """Return the values of λ or of λ/λ_max; if neither is given, each data set has its default."""
     if "lam" in given and "lam_ratio" in given:
         raise ValueError("both lam and lam_ratio are given: give one of them")
     for name, other in (("lam", "lam_ratio"), ("lam_ratio", "lam")):
@@ -338,7 +345,7 @@ def _lams(given: Mapping[str, Any]) -> list[dict[str, float | None]]:
 
 
 def _grid(name: str, given: Any) -> list[float]:
-    """Return values as they are listed, or log-spaced: {from = 1, to = 0.01, n = 5}."""
+    """Return the listed values, or log-spaced ones for {from = 1, to = 0.01, n = 5}."""
     if not isinstance(given, dict):
         return [_parsed(name, LAM, value) for value in several(given)]
     if given.keys() != {"from", "to", "n"}:
@@ -354,7 +361,7 @@ def _grid(name: str, given: Any) -> list[float]:
 def _solvers(
     given: Mapping[str, Any], seed: int, loss: str | None, penalty: str, weighted: bool
 ) -> Iterator[Entrant]:
-    """Yield entrants, each once for every combination of the hyper-parameters under [set]."""
+    """Yield an entrant for every solver and every combination of its hyper-parameters under [set]."""
     texts = several(given["solvers"])
     if not all(isinstance(text, str) for text in texts):
         raise ValueError('solvers is a list of texts: write solvers = ["[LABEL=]ID[,name=value,...]", ...]')

@@ -1,5 +1,5 @@
 # ruff: noqa: F401 (imports are what is public)
-"""Appearance of the page: colours, figures, formatted numbers, panes and Material UI's theme."""
+"""The appearance of the page: colours, figures, formatted numbers, panes and the Material UI theme."""
 
 from .assets import ASSETS, asset, head_script, page_script, script
 from .colours import COLORS, DASHES, GREY, dash

@@ -1,4 +1,4 @@
-"""Texts of the assets folder: style sheets and scripts."""
+"""Style sheets and scripts, read from the assets folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 @cache
 def asset(*names: str) -> str:
-    """Return the concatenated text of files in the assets folder; raise ValueError if one is missing."""
+    """Return the concatenated content of files in the assets folder. Raises ValueError if one is missing."""
     try:
         return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
     except FileNotFoundError as error:
@@ -25,10 +25,10 @@ def asset(*names: str) -> str:
 
 @cache
 def script(*names: str, **exports: str) -> str:
-    """Return the script of a component that stands alone, as in a notebook: these files and all they need.
+    """Return the script of a component that is used outside of the page, as in a notebook.
 
-    ``exports`` are functions of a component by the names that Panel calls them, as ``render``, unless the
-    files export these themselves.
+    It consists of these files and the library that they need. ``exports`` maps the names under which Panel
+    calls functions, such as ``render``, to the functions, unless the files export them.
     """
     texts = {id: text for name in names for id, text in tips(name.removesuffix(".js")).items()}
     return f"{_library(texts)}\n{page_script(*names, **exports)}"
@@ -36,7 +36,10 @@ def script(*names: str, **exports: str) -> str:
 
 @cache
 def page_script(*names: str, **exports: str) -> str:
-    """Return the script of a component of the page, after the scripts that it needs."""
+    """Return the script of a component of the page, whose library is loaded with the page.
+
+    ``exports`` is the same as for :func:`script`.
+    """
     text = asset(*names)
     if not exports:
         return text
@@ -46,11 +49,11 @@ def page_script(*names: str, **exports: str) -> str:
 
 @cache
 def head_script(*names: str) -> str:
-    """Return the script in the head of a page: tooltips, the glossary, ``elements.js`` and these files."""
+    """Return the script in the head of the page: tooltips, glossary, ``elements.js`` and these files."""
     words = f"const GLOSSARY = {json.dumps(glossary(), ensure_ascii=False)}"
     return f"{_library(all_tips())}\n{words}\n{asset(*names)}"
 
 
 def _library(texts: dict[str, str]) -> str:
-    """Return ``elements.js`` with the tooltips that it finds by their ids."""
+    """Return ``elements.js``, preceded by the tooltips by id."""
     return f"const TIPS = {json.dumps(texts, ensure_ascii=False)}\n{asset('elements.js')}"

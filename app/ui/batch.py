@@ -1,4 +1,4 @@
-"""Changes of a page made as one."""
+"""Batches of changes to a page."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from weakref import WeakKeyDictionary
 import panel as pn
 from bokeh.document import Document
 
-#: What ends with the outermost block of a document.
+#: Contexts that end with the outermost block of a document.
 _open: WeakKeyDictionary[Document, ExitStack] = WeakKeyDictionary()
 
 
 @contextmanager
 def batch(*, models: bool = False) -> Iterator[None]:
-    """Send the changes of the block in one message.
+    """Send all changes made in the block in one message.
 
-    Bokeh walks the whole document at each change that refers to a model. With ``models`` it does so once,
-    whether the block has changed any or not. Blocks may be nested: the outermost sends. Otherwise Bokeh would
-    record the changes of a new model that a later block replaces. The message would name that model, which
-    the browser never got. Without a served page the block runs as usual.
+    Bokeh traverses the whole document at each change that refers to a model. With ``models`` it does so only
+    once, at the end. Blocks may be nested, and the outermost sends the changes. Otherwise the message of an
+    inner block could refer to a new model that a later block replaces and the browser never receives. Without
+    a served page, the block has no effect.
     """
     document = pn.state.curdoc
     if document is None:
@@ -38,8 +38,10 @@ def batch(*, models: bool = False) -> Iterator[None]:
 
 @contextmanager
 def one_walk(document: Document) -> Iterator[None]:
-    """Postpone Bokeh's walks through the document to the end of the block, also after an error. A document
-    that an error left frozen would not find models any more."""
+    """Postpone Bokeh's traversals of the document to the end of the block.
+
+    This is also so after an error: a document that stays frozen would not find new models.
+    """
     failed: BaseException | None = None
     with document.models.freeze():
         try:

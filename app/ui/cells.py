@@ -1,7 +1,7 @@
-"""Plots in the cells of a notebook that has no network: their scripts come from the installed packages.
+"""Plots in notebook cells without network access; their scripts come from the installed packages.
 
-``pn.extension()`` names scripts on other hosts, and with ``inline=True`` writes them into every cell, 8 to 11
-MB each. Here they are packed into one output of 1.6 MB, and cells hold their plots alone.
+``pn.extension()`` refers to scripts on other hosts, and with ``inline=True`` writes 8 to 11 MB of scripts
+into every cell. Here they are packed into one output of 1.6 MB, and cells contain only their plots.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ MOST_OUTPUTS = 8
 
 
 def packed(script: str) -> str:
-    """Return a script as :file:`assets/offline.js` unpacks it."""
+    """Compress and encode a script in the form that :file:`assets/offline.js` unpacks."""
     return b64encode(gzip.compress(script.encode(), mtime=0)).decode()
 
 
 @cache
 def scripts() -> str:
-    """Return the one script that loads all others."""
+    """Return the script that contains all others."""
     library = Resources(mode="inline", components=["bokeh", "bokeh-widgets", "bokeh-tables"], minified=True)
     (shim,) = DIST.glob("bundled/reactiveesm/es-module-shims*/dist/es-module-shims.min.js")
     panel = [path.read_text(encoding="utf-8") for path in (shim, DIST / "panel.min.js")]
@@ -58,7 +58,7 @@ def scripts() -> str:
 
 
 def without_network(shown: Viewable, root: Model, changed: Viewable, old: Sequence[Model] | None) -> None:
-    """Change the models of a cell so that they ask no other host: Panel calls it before it shows them."""
+    """Change the models of a cell, before Panel shows them, such that they need nothing from other hosts."""
     document = root.document
     if document is None or document.session_context is None:
         models = root if changed is shown else models_of(changed, root)
@@ -66,7 +66,7 @@ def without_network(shown: Viewable, root: Model, changed: Viewable, old: Sequen
 
 
 def publish(*args: object, **kwargs: object) -> None:
-    """Put scripts and styles into the output of this cell, as Panel's ``load_notebook`` does."""
+    """Write scripts and styles into the output of the current cell, in place of Panel's ``load_notebook``."""
     # there in a notebook
     from IPython.display import publish_display_data  # pyright: ignore[reportMissingImports]
 
@@ -78,8 +78,10 @@ def publish(*args: object, **kwargs: object) -> None:
 
 
 def extension() -> None:
-    """Load the scripts for the plots of later cells from the installed packages into the output of this cell.
-    It replaces ``pn.extension()``, which needs a network, and does nothing outside a notebook."""
+    """Load the scripts for plots in later cells into the output of this cell, from the installed packages.
+
+    This function replaces ``pn.extension()``, which needs a network, and does nothing outside of a notebook.
+    """
     before_shown(without_network)
     modules = [panel_notebook, sys.modules.get("holoviews.plotting.renderer")]
     loaders = [(module, module.load_notebook) for module in modules if module is not None]
@@ -100,12 +102,13 @@ def extension() -> None:
 
 
 class Cell(Viewer):
-    """Base of displays of a notebook cell that work offline; a message shows what is missing until then.
+    """Base class of displays in a notebook cell that work offline; a message appears while scripts are
+    missing.
 
-    What changes is sent by :class:`.frames.Frames`, at the latest at the end of each cell.
+    Changes are sent by :class:`.frames.Frames`, at the latest at the end of each cell.
     """
 
-    #: Where it is shown in a notebook, and characters sent there with the last drawing.
+    #: Notebook outputs that show this display, and characters sent to them with the last drawing.
     _shown_at: Sequence[Frames] = ()
     _sent_size: int = 0
 
@@ -126,7 +129,7 @@ class Cell(Viewer):
 
     @contextmanager
     def sending(self) -> Iterator[None]:
-        """Send what the block draws to where it is shown in a notebook."""
+        """Send the changes made in the block to the notebook outputs that show this display."""
         if not self._shown_at:
             yield
             return
@@ -138,9 +141,10 @@ class Cell(Viewer):
             self._sent_size = self.send_changes()
 
     def send_changes(self) -> int:
-        """Send what has changed to where it is shown in a notebook; return the characters that were sent."""
+        """Send all changes to the notebook outputs that show this display; return the number of characters
+        sent."""
         return sum(output.send() for output in self._shown_at)
 
     def finish_cell(self) -> None:
-        """Do what is left at the end of a cell."""
+        """Send the remaining changes at the end of a cell."""
         self.send_changes()

@@ -1,4 +1,4 @@
-"""Colours and dashes that tell runs apart."""
+"""Colours and dashes that distinguish runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ DASHES = ("solid", "dashed", "dotdash", "dotted")
 
 GREY = "#888888"
 
-#: How dashes of Bokeh are written for a line in SVG, in pixels.
+#: SVG dash arrays, in pixels, for Bokeh's dashes.
 STROKES = {"solid": "none", "dashed": "6", "dotdash": "2 4 6 4", "dotted": "2 4"}
 
 
 def dash(k: int) -> str:
-    """Return the dash of the run with number ``k``, unlike that of the next run and of the next of its
+    """Return the dash of run ``k``, which differs from that of the next run and of the next run of its
     colour."""
     return DASHES[(k % len(COLORS) + k // len(COLORS)) % len(DASHES)]

@@ -1,4 +1,4 @@
-"""The page's own components, and the protocol of objects that follow its runs."""
+"""The base class of the page's components, and the protocol of objects that follow its runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Component(JSComponent):
     on_message: Callable[[dict[str, Any]], None] | None = None
 
     def receive(self, data: Any) -> None:
-        """Handle a message of the script."""
+        """Handle a message from the script."""
         if self.on_message is not None and isinstance(data, dict):
             with batch():
                 self.on_message(data)
 
     def answer(self, data: Any) -> None:
-        """Send the script a message."""
+        """Send a message to the script."""
         self._send_msg(data)
 
     def _handle_msg(self, data: Any) -> None:
@@ -33,7 +33,7 @@ class Component(JSComponent):
 
 
 class Watcher(Protocol):
-    """An object of the page that follows the runs."""
+    """An object of the page that is updated from the current runs at each tick of the session."""
 
     def update(self) -> None:
-        """Update it from the current runs."""
+        """Update this object from the current runs."""

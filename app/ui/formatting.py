@@ -1,4 +1,4 @@
-"""Numbers, times and values of records as texts."""
+"""Formatting of numbers, times and values of records."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any
 
 from solverscope.solvers.methods.iterate_record import Field
 
-#: Where numbers that are no integers are written without an exponent.
+#: Range in which numbers other than integers are written without an exponent.
 LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7
 #: Significant digits of the smallest number of a column.
 ALIGNED = 6
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
-    """Write a number with at most ``digits`` significant digits, and an exponent only if needed. Thin
-    non-breaking spaces separate thousands. Integers keep all their digits."""
+    """Format a number with at most ``digits`` significant digits, and with an exponent only if needed.
+
+    Thin non-breaking spaces separate thousands. Integers keep all their digits. None and infinite values are
+    "–".
+    """
     if value is None or not (isinstance(value, Integral) or math.isfinite(value)):
         return "–"
     size = abs(value)
@@ -30,12 +33,12 @@ def number(value: float | int | None, digits: int = 4) -> str:
 
 
 def counted(n: int, one: str, many: str = "") -> str:
-    """Write a count with its noun: "1 trial", "3 trials". ``many`` is an irregular plural."""
+    """Format a count with its noun: "1 trial", "3 trials". ``many`` is the plural if it is irregular."""
     return f"{number(n)} {one if n == 1 else many or f'{one}s'}"
 
 
 def aligned(values: Sequence[float | None]) -> list[str]:
-    """Write the numbers of a column so that their decimal points align on the right.
+    """Format the numbers of a right-aligned column such that their decimal points are aligned.
 
     All have as many decimals as give six significant digits to the smallest. If one needs an exponent, or the
     largest would be long, each has six significant digits, and only those that need it have an exponent.
@@ -49,12 +52,12 @@ def aligned(values: Sequence[float | None]) -> list[str]:
 
 
 def _decimals(size: float) -> int:
-    """Return the number of decimals that gives six significant digits to a number of this size."""
+    """Return the number of decimals that shows a number of this size with six significant digits."""
     return max(ALIGNED - 1 - math.floor(math.log10(size)), 0)
 
 
 def _aligned(value: float | None, decimals: int | None) -> str:
-    """Write a number with this many decimals; None stands for six significant digits."""
+    """Format a number with this many decimals; None stands for six significant digits."""
     if value is None or not math.isfinite(value):
         return "–"
     if decimals is None and value == 0:
@@ -65,7 +68,7 @@ def _aligned(value: float | None, decimals: int | None) -> str:
 
 
 def _written(text: str, *, short: bool = False) -> str:
-    """Format the digits of a number; ``short`` drops trailing zeros of the fraction."""
+    """Replace the characters of a formatted number by typographic ones; ``short`` drops trailing zeros."""
     mantissa, e, exponent = text.partition("e")
     if short and "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
@@ -73,14 +76,14 @@ def _written(text: str, *, short: bool = False) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Write a time with its unit."""
+    """Format a time with its unit."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u202f")
 
 
 def cell(field: Field, value: Any, digits: int = 4) -> str:
-    """Write a value of the record for a table, with its unit; a dash if unknown."""
+    """Format a value of a record for a table, with its unit; a dash if it is unknown."""
     if not field.is_known(value):
         return "–"
     if field.unit == "s":
@@ -89,5 +92,5 @@ def cell(field: Field, value: Any, digits: int = 4) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a text with a capital first letter."""
+    """Return a string with its first letter capitalized."""
     return text[:1].upper() + text[1:]

@@ -1,8 +1,8 @@
-"""Changes of a plot that a notebook shows, sent also while its kernel is busy.
+"""Changes to plots in a notebook, which are also sent while its kernel is busy.
 
-Panel sends changes over a connection that the browser opens. A kernel that executes a cell may answer only at
-its end, or in another thread, from which Panel sends nothing. Outputs of a cell arrive always, and in order.
-So changes are an output: a script, replaced by the next one.
+Panel sends changes over a connection that the browser opens. A kernel that executes a cell may handle it only
+afterwards, or in another thread, from which Panel sends nothing. Outputs of a cell always arrive, and in
+order. Therefore changes are sent as an output: a script, which is replaced by the next one.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ ONE_AT_A_TIME = threading.RLock()
 
 
 class Frames:
-    """The changes of one plot since it was shown, by the ``id`` of its root.
+    """The changes to one plot since it was shown; ``id`` is that of its root model.
 
-    There are two outputs, all changes up to some time and those after it: either is sent as a whole, so a
-    browser may leave some out. What a visitor changes is answered likewise.
+    They are sent as two outputs: all changes up to some point, and those after it. Each replaces the previous
+    one, so a browser may skip outputs. Responses to a visitor's actions are sent in the same way.
     """
 
     def __init__(self, id: str) -> None:
         self._id, self._document = id, document_of(id)
-        #: What the browser has had since the plot was shown, and what it has by the last base.
+        #: Models that the browser has had since the plot was shown, and since the last base output.
         self._shown = self._based = set(self._document.models)
         self._changed: dict[tuple[str, str], None] = {}
         self._recent: dict[tuple[str, str], None] = {}
@@ -69,7 +69,7 @@ class Frames:
         self._unsent = True
 
     def _answer(self, handle: Any, message: object) -> None:
-        """Do what a visitor asks for."""
+        """Handle a message from the browser, and send the changes that result."""
         with ONE_AT_A_TIME:
             with without_sending():
                 handle(message)
@@ -77,13 +77,13 @@ class Frames:
 
     @contextmanager
     def as_one(self) -> Iterator[None]:
-        """Make the changes of the block as one, with style sheets of no other host."""
+        """Batch the changes made in the block, and inline the style sheets of other hosts."""
         with one_walk(self._document):
             yield
             inline_styles(self._document.models)
 
     def send(self) -> int:
-        """Send what has changed, in place of Panel; return the characters that were sent."""
+        """Send changes in place of Panel; return the number of characters sent."""
         if not self._unsent:
             return 0
         self._unsent = False
@@ -103,7 +103,7 @@ class Frames:
         return sent
 
     def _script(self, part: str, changed: Collection[tuple[str, str]], known: set[Model]) -> str:
-        """Return the script that brings a plot with the models ``known`` up to date."""
+        """Return a script that applies changes to a plot that already has the models ``known``."""
         serializer = Serializer(references=known, deferred=False)
         found = [
             [id, attr, model.lookup(attr).get_value(model)]
@@ -118,14 +118,15 @@ class Frames:
 
 
 class Shown(Protocol):
-    """What a cell shows."""
+    """A display in a notebook cell."""
 
     def finish_cell(self) -> None:
-        """Do what is left at the end of a cell."""
+        """Do what remains to be done at the end of a cell."""
 
 
 class KernelCells:
-    """The cells of a kernel: whether one is executed, and what is shown, which learns of the end of each."""
+    """The cells of a kernel: whether one is being executed, and displays to be notified at the
+    end of each."""
 
     def __init__(self, shell: Any) -> None:
         self.executing = threading.current_thread() is threading.main_thread()
@@ -148,6 +149,6 @@ def _cells_of(shell: Any) -> KernelCells:
 
 
 def kernel_cells() -> KernelCells | None:
-    """Return those of this process, if it is a kernel."""
+    """Return the cells of this process, or None if it is not a notebook kernel."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     return None if (shell := get_shell()) is None else _cells_of(shell)

@@ -1,4 +1,4 @@
-"""Panel's style sheets, written into the models that name them: plots in a notebook ask no other host."""
+"""Panel's style sheets, inlined into the models that use them, so that notebook plots need no other host."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ DIST = Path(pn.__file__).parent / "dist"
 
 @cache
 def style(address: str) -> str | None:
-    """Return the text of a style sheet of Panel's, None for any other's."""
+    """Return the content of a style sheet of Panel; return None for all other URLs."""
     path = DIST / address.removeprefix(CDN_DIST).split("?")[0]
     return path.read_text(encoding="utf-8") if address.startswith(CDN_DIST) and path.is_file() else None
 
 
 def inline_styles(models: Iterable[Model]) -> None:
-    """Write style sheets of other hosts into the models that use them, once per plot."""
+    """Inline style sheets of other hosts into the models that use them, once per plot."""
     models = list(models)
     made = {model.css: model for model in models if isinstance(model, InlineStyleSheet)}
 

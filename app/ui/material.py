@@ -1,4 +1,4 @@
-"""Material UI's theme of the page."""
+"""The Material UI theme of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPONENT_DEFAULTS = {
 
 
 def mui(mode: str) -> dict:
-    """Return Material UI's theme: one accent colour, calm surfaces, plain axes."""
+    """Return the Material UI theme: a single accent colour and plain surfaces."""
     dark = mode == "dark"
     return {
         "chart_style": "standard",

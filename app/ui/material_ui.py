@@ -1,7 +1,7 @@
-"""Material UI for Panel, changed so that no page contains the working directory of the server.
+"""Panel's Material UI, changed such that pages do not contain the working directory of the server.
 
-Bokeh writes the defaults of all component classes into each document, used or not. One of them is a file
-selector, whose default is the working directory at the time of its definition.
+Bokeh writes the defaults of all component classes into each document, even of unused ones. A file selector
+has the working directory at the time of its definition as a default.
 """
 
 import os

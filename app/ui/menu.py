@@ -9,11 +9,11 @@ from solverscope.app.ui.material_ui import pmui
 
 
 class Menu(pmui.Select):
-    """A Material menu that ignores a choice it no longer has.
+    """A Material menu that ignores choices that no longer exist.
 
-    A click may be on its way while the page replaces the choices, as on a busy machine. Panel's own menu
-    fails on it. A choice that has arrived and waits also outlasts what the page sets meanwhile, which follows
-    from an earlier click.
+    A click may arrive after the page has replaced the choices, which makes Panel's menu fail. A choice that
+    has arrived but is not handled yet takes precedence over values that the page sets meanwhile. Those result
+    from earlier clicks.
     """
 
     def _update_model(self, events: Any, msg: dict[str, Any], *place: Any) -> None:
@@ -29,8 +29,8 @@ class Menu(pmui.Select):
 
 
 class LineMenu(Menu):
-    """A menu in a line of text, with its label to the left; ``width`` is in pixels at the ordinary size of
-    type."""
+    """A menu within a line of text, with its label on the left; ``width`` is in pixels at the normal font
+    size."""
 
     def __init__(self, *, width: int = 130, **params: Any) -> None:
         styles = {"--choice": f"{width / ui.REM:.3g}rem"}

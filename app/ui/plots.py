@@ -1,4 +1,4 @@
-"""Figures in the page's style."""
+"""Helpers for Bokeh figures in the page's style."""
 
 from __future__ import annotations
 
@@ -19,14 +19,19 @@ LAM_AXIS = "λ, decreasing to the right"
 
 
 def least(height: int) -> dict[str, str]:
-    """Return the styles of a figure that may grow: its minimal height and its font size. Both come from the
-    frame; without one, as in a notebook, the minimal height is ``height`` pixels."""
+    """Return the styles of a figure that may grow: its minimal height and its font size.
+
+    The page's frame defines both. Without it, as in a notebook, the minimal height is ``height`` pixels.
+    """
     return {"min-height": f"var(--least, {height}px)", "font-size": "var(--plot-type, 12px)"}
 
 
 def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
-    """Make an empty figure in the page's style. ``name`` is the file name of a saved picture, and ``height``
-    its minimal height in pixels without a frame. ``more`` are options of Bokeh's, which take precedence."""
+    """Return an empty figure in the page's style.
+
+    ``name`` is the file name of a saved image. ``height`` is the minimal height in pixels outside of the
+    page's frame. ``more`` are options of Bokeh's figure, which take precedence.
+    """
     usual = {
         **shape(height),
         "x_range": bm.DataRange1d(range_padding=0.02),
@@ -41,27 +46,24 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
 
 
 def shape(height: int) -> dict[str, Any]:
-    """Return the properties by which a figure takes the room that there is, at least ``height`` pixels."""
+    """Return properties that make a figure fill the available space, with at least ``height`` pixels."""
     room = {"styles": least(height), "sizing_mode": "stretch_both", "min_width": 200}
     return room | {"toolbar_location": "right"}
 
 
 def show_all(fig: figure) -> None:
-    """Reset the zoom of a figure with new contents."""
+    """Reset the zoom of a figure whose content has been replaced."""
     fig.tags = [fig.tags[0] + 1 if fig.tags else 1]
 
 
 def upright(label: str) -> str:
-    """Return the label of a vertical axis, with each of its parts in a line of its own.
-
-    There is less room than below a horizontal axis.
-    """
+    """Return the label of a vertical axis with line breaks between its parts, as there is little space."""
     return label.replace("  ·  ", "\n")
 
 
 def styled(fig: figure, name: str) -> figure:
-    """Apply the page's style to a figure and return it; ``name`` is its name and the file name of its
-    pictures."""
+    """Apply the page's style to a figure and return it; ``name`` is its name, and the file name of saved
+    images."""
     fig.name = name
     fig.js_on_change("tags", bm.CustomJS(args={"plot": fig}, code=asset("ranges.js") + "showAllOf(plot)"))
     # what the page adds to each plot that is drawn, plots.js; nothing in a notebook
@@ -85,8 +87,10 @@ def styled(fig: figure, name: str) -> figure:
 
 
 def draw(fig: figure, glyph: bm.Glyph, source: bm.ColumnDataSource, **more: Any) -> bm.GlyphRenderer:
-    """Draw a glyph without the glyphs for selected and muted data, which are not used here. Bokeh's own
-    methods make both, and take twice the time."""
+    """Draw a glyph without separate glyphs for selected and muted data.
+
+    Those are not used here, and Bokeh's own methods create them, which takes twice the time.
+    """
     bare = {"nonselection_glyph": None, "muted_glyph": None}
     drawn = bm.GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
     fig.renderers.append(drawn)
@@ -94,12 +98,12 @@ def draw(fig: figure, glyph: bm.Glyph, source: bm.ColumnDataSource, **more: Any)
 
 
 def source(*columns: str) -> bm.ColumnDataSource:
-    """Return an empty source with these columns."""
+    """Return an empty data source with these columns."""
     return bm.ColumnDataSource({name: [] for name in columns})
 
 
 def columns(source: bm.ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Return rows as the columns of a source; each row has a value per column, in order."""
+    """Return rows as the columns of a data source; each row has a value for each column, in order."""
     rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(source.data)}
 
@@ -107,7 +111,8 @@ def columns(source: bm.ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[
 def picture(
     image: np.ndarray, x: float, y: float, width: float, height: float, **more: Any
 ) -> dict[str, list[Any]]:
-    """Return one image in the columns of its source, with its corner and size, and ``more`` of it."""
+    """Return the columns of a data source with a single image, given its corner and size; ``more`` adds
+    columns."""
     values = dict(zip(IMAGE, (image, x, y, width, height), strict=True)) | more
     return {name: [value] for name, value in values.items()}
 
@@ -121,10 +126,10 @@ def image(
     formats: Mapping[str, bm.CustomJSHover] | None = None,
     **colors: str,
 ) -> bm.GlyphRenderer:
-    """Draw the images of a source, whose columns are ``IMAGE``, without a grid.
+    """Draw the images of a data source with the columns ``IMAGE``, without a grid.
 
-    A palette covers the numbers between the two ``ends``, and ``colors`` are those of numbers beyond.
-    ``tips`` are shown at the pointer.
+    The palette covers values between the two ``ends``; ``colors`` are those of values beyond. ``tips`` are
+    shown at the pointer.
     """
     fig.grid.visible = False
     shades = bm.LinearColorMapper(palette=palette, low=ends[0], high=ends[1], **colors)
@@ -135,13 +140,13 @@ def image(
 
 
 def put(source: bm.ColumnDataSource, columns: Mapping[str, Any]) -> None:
-    """Send columns, unless they are there: Bokeh would send the same ones again."""
+    """Set the columns of a data source unless they are unchanged, since Bokeh would send them again."""
     if not all(np.array_equal(column, source.data[name]) for name, column in columns.items()):
         source.data = dict(columns)
 
 
 def fill(source: bm.ColumnDataSource, *columns: Sequence[Any]) -> None:
-    """Put these columns into a source, in its order; without any, empty it."""
+    """Set the columns of a data source, in its order; without arguments, empty it."""
     put(source, dict(zip(source.data, columns or [()] * len(source.data), strict=True)))
 
 
@@ -152,18 +157,18 @@ def curve(fig: figure, source: bm.ColumnDataSource, y: str, **looks: Any) -> bm.
 
 
 def step_ticks(axis: bm.Axis, *, whole: bool) -> None:
-    """Put integer ticks only on a linear axis, if its values are ``whole`` numbers."""
+    """Restrict a linear axis to integer ticks if its values are ``whole`` numbers."""
     if isinstance(axis.ticker, bm.BasicTicker):
         axis.ticker.min_interval = 1.0 if whole else 0.0
 
 
 def integer_ticks(axis: bm.Axis) -> None:
-    """Put few ticks on an axis, and integer ones only."""
+    """Restrict an axis to a few integer ticks."""
     axis.ticker.min_interval, axis.ticker.desired_num_ticks = 1.0, 4
 
 
 def name_ticks(axis: bm.Axis, names: Mapping[float, str]) -> None:
-    """Put ticks at these places only, with these labels."""
+    """Restrict an axis to ticks at these positions, with these labels."""
     if not isinstance(axis.ticker, bm.FixedTicker):
         axis.ticker = bm.FixedTicker()
     axis.ticker.ticks = sorted(names)  # in which order Bokeh looks for labels that overlap
@@ -171,7 +176,7 @@ def name_ticks(axis: bm.Axis, names: Mapping[float, str]) -> None:
 
 
 def scale(fig: figure, dimension: str, *, log: bool) -> None:
-    """Make the axis "x" or "y" of a figure logarithmic, or linear, if it is not so already."""
+    """Make the axis "x" or "y" of a figure logarithmic or linear, if it is not already."""
     if isinstance(getattr(fig, f"{dimension}_scale"), bm.LogScale) == log:
         return
     setattr(fig, f"{dimension}_scale", bm.LogScale() if log else bm.LinearScale())
@@ -181,10 +186,11 @@ def scale(fig: figure, dimension: str, *, log: bool) -> None:
 
 
 def follow_axes(fig: figure) -> None:
-    """Reset the ranges of a figure whenever an axis gets another label or scale.
+    """Reset the ranges of a figure whenever the label or scale of an axis changes.
 
-    The browser does it: it alone knows whether a visitor has zoomed, and it takes a range that was once
-    logarithmic to be so for good."""
+    This is done in the browser, which knows whether the visitor has zoomed. Without a reset, it would treat a
+    range that was once logarithmic as logarithmic forever.
+    """
     code = asset("ranges.js") + "showAxis(plot, dimension)"
     for dimension, axis in (("x", fig.xaxis[0]), ("y", fig.yaxis[0])):
         args = {"plot": fig, "dimension": dimension}
@@ -194,12 +200,12 @@ def follow_axes(fig: figure) -> None:
 
 
 def point_out(fig: figure, *said: tuple[str, str]) -> bm.CustomJS:
-    """Show the iterate nearest to the pointer, one line for each run near it.
+    """Show a hover box for the iterate nearest to the pointer, with a line for each run near it.
 
-    Curves are lines of a column "y" over "x", with a column "iteration" if x is another number. ``said``, an
-    argument of the callback, lists further values of a point, [name, column] each. With the argument
-    ``names`` a column "of" has the name of each point, and only the nearest line is shown; with ``shape``
-    names of pixels have a picture.
+    Curves are lines of a column "y" over "x", with a column "iteration" if "x" is another quantity. The
+    returned callback has arguments that may be changed. ``said`` lists further values, [name, column] each.
+    If ``names`` is set, the column "of" contains the name of each point, and only the nearest line is shown.
+    If ``shape`` is set, names of pixels are shown with an image.
     """
     args = {"said": [list(pair) for pair in said], "names": None, "shape": None}
     pointer = bm.CustomJS(args=args, code=asset("pixels.js", "pointer.js"))
@@ -209,14 +215,14 @@ def point_out(fig: figure, *said: tuple[str, str]) -> bm.CustomJS:
 
 
 def hover_name(place: str) -> str:
-    """Return the HTML of a name in a hover box, with a picture if it is one of pixels.
+    """Return the HTML of a name in a hover box, with an image if it is the name of pixels.
 
-    A formatter of this ``place`` returns both by ``nameOrPicture`` of ``assets/pixels.js``.
+    ``place`` is the column. Its formatter must return both, by ``nameOrPicture`` in ``assets/pixels.js``.
     """
     look = "vertical-align: middle; margin: 2px 0 2px 8px; max-height: 2.5em"
     return f'{place}{{custom}}<img alt="" class="pixels" src="{place}{{picture}}" style="{look}">'
 
 
 def diamonds(fig: figure, source: bm.ColumnDataSource, x: str, y: str, **looks: Any) -> bm.GlyphRenderer:
-    """Draw a diamond at each point of a source: the mark of something that happened at an iterate."""
+    """Draw a diamond, which marks an event at an iterate, at each point of a data source."""
     return fig.scatter(x, y, source=source, marker="diamond", **({"size": 11} | looks))

@@ -1,4 +1,4 @@
-"""Styles of runs: the number of a colour and dash, and whether a run is faint."""
+"""Styles of runs: the index of a colour and a dash, and whether a run is faint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solverscope.solvers import Trace
 
 
 class RunStyle(NamedTuple):
-    """The number of a colour and a dash; a ``ghost`` is drawn faintly."""
+    """The index of a colour and a dash; a ``ghost`` is drawn faintly."""
 
     number: int
     ghost: bool = False
@@ -20,16 +20,16 @@ _styles: WeakKeyDictionary[Trace, RunStyle] = WeakKeyDictionary()
 
 
 def set_style(trace: Trace, number: int, *, ghost: bool = False) -> None:
-    """Draw a run in the style with this number from now on."""
+    """Set the style of a run."""
     _styles[trace] = RunStyle(number, ghost)
 
 
 def style_of(trace: Trace, place: int = 0) -> RunStyle:
-    """Return the style that was set for a run, else that of its place among the runs shown."""
+    """Return the style set for a run, or the default for its index among the displayed runs."""
     return _styles.get(trace) or RunStyle(place)
 
 
 def color_and_dash(trace: Trace, place: int = 0) -> tuple[str, str]:
-    """Return colour and dash of a run."""
+    """Return the colour and the dash of a run."""
     k = style_of(trace, place).number
     return COLORS[k % len(COLORS)], dash(k)

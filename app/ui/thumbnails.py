@@ -1,4 +1,4 @@
-"""Thumbnails: pictures whose grey values are drawn in the text colour of the page."""
+"""Thumbnails: images whose grey values are drawn in the text colour of the page."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 
 
 def strip(pictures: np.ndarray) -> str:
-    """Return pictures (n, height, width) of values in [0, 1], side by side, as HTML of the class ``ink``."""
+    """Return images (n, height, width) with values in [0, 1], side by side, as HTML of the class ``ink``."""
     row = np.concatenate([np.pad(p, ((0, 0), (0, 1))) for p in pictures], axis=1)[:, :-1]
     size = f"width:{3 * row.shape[1]}px;height:{3 * row.shape[0]}px"
     return f'<div class="ink" style="{size};mask-image:url(data:image/png;base64,{_png(row)})"></div>'
 
 
 def _png(values: np.ndarray) -> str:
-    """Return values in [0, 1] as the opacity of a picture, in base64; the page colours it as text."""
+    """Return a PNG image in base64 whose opacity is ``values`` in [0, 1]; the page gives it the
+    text colour."""
     from PIL import Image
 
     alpha = (255 * np.clip(values, 0.0, 1.0)).astype(np.uint8)

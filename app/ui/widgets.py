@@ -1,4 +1,4 @@
-"""Panes and pieces of HTML in the page's style."""
+"""Panes and elements of HTML in the page's style."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from .colours import STROKES
 
 
 class TextPane(pn.pane.HTML):
-    """A pane of HTML whose styles come from the server of its page.
+    """A pane of HTML whose style sheets come from the server of its page.
 
-    A model that a batch has just added has no document yet: Panel would then take the styles of its theme
-    from another host.
+    A model that a batch has just added has no document yet, so Panel would use style sheets of another host.
     """
 
     def _get_properties(self, doc: Document | None) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def html(text: str = "", **layout: Any) -> TextPane:
 def column(*objects: Any, kind: str) -> pn.Column:
     """Return a part of the page's frame or of a view, laid out by ``layout.css``.
 
-    ``kind`` are its CSS classes; the first is the kind of the layout.
+    ``kind`` lists its CSS classes, the first of which determines the layout.
     """
     classes = kind.split()
     made = pn.Column(
@@ -56,7 +55,7 @@ def set_class(part: pn.viewable.Viewable, name: str, on: bool) -> None:
 
 
 class CursorText(TextPane):
-    """Sentences in a pane of a fixed height, which the keyboard can scroll, too."""
+    """A pane of text with a fixed height, which can also be scrolled by the keyboard."""
 
     def _transform_object(self, obj: Any) -> dict[str, Any]:
         text = f'<div class="text" role="group" tabindex="0" aria-label="At the cursor">{obj}</div>'
@@ -64,10 +63,11 @@ class CursorText(TextPane):
 
 
 def cursor_text(lines: int = 2, narrow: int | None = None, *, on_top: bool = False) -> CursorText:
-    """Return a pane for sentences that change with the cursor, ``lines`` high, ``narrow`` in narrow windows.
+    """Return a pane for text that depends on the cursor, ``lines`` high, and ``narrow`` high in narrow
+    windows.
 
-    More lines are scrolled, so that nothing moves when the sentences change. ``on_top`` of a view they leave
-    its corner to the note of the iterate shown.
+    Longer texts are scrolled, so that nothing moves when the text changes. With ``on_top`` the text does not
+    cover the corner of a view in which the displayed iterate is noted.
     """
     heights = {"--lines": str(lines), "--narrow": str(narrow or lines)}
     classes = ["cursor-text", "on-top"] if on_top else ["cursor-text"]
@@ -76,18 +76,21 @@ def cursor_text(lines: int = 2, narrow: int | None = None, *, on_top: bool = Fal
 
 
 def pane(fig: figure | None = None) -> pn.pane.Bokeh:
-    """Return a place for a figure, which takes all the room that the frame gives it."""
+    """Return a pane for a figure, which fills the space in its frame."""
     return pn.pane.Bokeh(fig, sizing_mode="stretch_both", margin=0)
 
 
 def holoviews_pane() -> pn.pane.HoloViews:
-    """Return a place for a plot of HoloViews, which takes all the room that the frame gives it."""
+    """Return a pane for a HoloViews plot, which fills the space in its frame."""
     return pn.pane.HoloViews(sizing_mode="stretch_both", margin=0, linked_axes=False)
 
 
 def visibility_css(shown: bool) -> dict[str, str]:
-    """Return the styles that show a part, or hide it and keep its place, so that no layout is computed.
-    Opacity hides panes of HTML, which are always visible; visibility keeps the focus away from them."""
+    """Return styles that show an element, or hide it without changing the layout.
+
+    Opacity is needed to hide panes of HTML, which are always visible; visibility keeps the focus away from
+    them.
+    """
     if shown:
         return {"opacity": "1", "visibility": "inherit", "pointer-events": "auto"}
     return {"opacity": "0", "visibility": "hidden", "pointer-events": "none"}
@@ -96,7 +99,7 @@ def visibility_css(shown: bool) -> dict[str, str]:
 def pixel_label(name: str, shape: tuple[int, int] | None) -> str:
     """Return the name of a feature or a weight as HTML.
 
-    While the pointer is on a name of pixels, the page shows them in a picture of this ``shape``.
+    If it is the name of pixels, the page shows them in an image of this ``shape`` while the pointer is on it.
     """
     text = escape(name)
     if shape is None or not name.startswith(PIXEL.partition("(")[0]):
@@ -105,7 +108,8 @@ def pixel_label(name: str, shape: tuple[int, int] | None) -> str:
 
 
 def mark_legend(meanings: Iterable[tuple[str, str, str]]) -> str:
-    """Return the legend of the marks in a plot as a line of HTML, from a glyph, its colour and words each."""
+    """Return a legend of the marks in a plot as a line of HTML; each mark is a glyph, its colour and its
+    meaning."""
     entries = (
         f'<span style="white-space:nowrap"><b style="color:{color}">{glyph}</b> {words}</span>'
         for glyph, color, words in meanings
@@ -116,7 +120,8 @@ def mark_legend(meanings: Iterable[tuple[str, str, str]]) -> str:
 
 
 def runs_legend(runs: Iterable[tuple[str, str, str, str, bool]]) -> str:
-    """Return the legend of runs as HTML, from a label, colour, dash, note and whether it is faint each."""
+    """Return a legend of runs as HTML; each run is a label, a colour, a dash, a note, and whether it is
+    faint."""
     entries = "".join(
         f'<li{" class=ghost" if faint else ""}><svg viewBox="0 0 32 10" aria-hidden="true">'
         f'<path d="M0 5h32" stroke="{color}" stroke-width="2" stroke-dasharray="{STROKES[dash]}"/>'

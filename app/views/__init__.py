@@ -1,10 +1,10 @@
 # ruff: noqa: F401 (imports are what is public)
-"""The views: each draws a list of traces at a cursor, live or not, in the page or alone in a notebook.
+"""The views: each draws a list of traces at a cursor, live or not, on the page or in a notebook.
 
 >>> from solverscope.app import views
 >>> views.Convergence(trace)
 
-A new view is a new file with a subclass of :class:`View`, and a line here; a plug-in registers its own.
+A new view is a subclass of :class:`View` in a file of its own, listed here; plug-ins register theirs.
 """
 
 from solverscope.app.views.base.cursor import Cursor
@@ -60,9 +60,11 @@ REPLACEMENTS: list[type[ProblemView]] = [Playground]
 
 
 def register(view: type[View]) -> type[View]:
-    """Add a view to the tabs, after the others; usable as a decorator. A :class:`ProblemView` joins those
-    shown above the tabs. A class of the same module and qualified name is replaced. Raises ValueError if the
-    id is taken."""
+    """Add a view to the tabs, after the others; usable as a decorator.
+
+    A :class:`ProblemView` is added to those shown above the tabs. A class with the same module and qualified
+    name is replaced. Raises ValueError if the id is taken.
+    """
     known = TABS | {other.id: other for other in REPLACEMENTS}
     old = known.get(view.id, view)
     if (old.__module__, old.__qualname__) != (view.__module__, view.__qualname__):
@@ -77,7 +79,8 @@ def register(view: type[View]) -> type[View]:
 
 
 def probes(problem: Problem | None = None) -> tuple[Probe, ...]:
-    """Return the probes of all views, each once; given a problem, without views made for other problems."""
+    """Return the probes of all views, without duplicates; if a problem is given, of views that
+    may show it."""
     instead = [view for view in REPLACEMENTS if problem is None or view.suits(problem)]
     asked = (probe for view in (*ABOVE_TABS, *instead, *TABS.values()) for probe in view.probes)
     return tuple(dict.fromkeys(asked))

@@ -1,8 +1,8 @@
 """The scope of a notebook: views of the runs that a cell executes.
 
-A notebook's cell computes in the thread that would draw. So a :class:`Scope` is called between two iterates,
-off the clock of the run, and takes at most a tenth of the time. What it draws is sent at once, as
-:class:`.frames.Frames` are; what was too early to be drawn, at the end of the cell.
+A notebook's cell computes in the thread that would draw. Therefore a :class:`Scope` is called between two
+iterates, while the run's clock is stopped, and takes at most a tenth of the time. Drawings are sent at once
+by :class:`.frames.Frames`; those that were not yet due are sent at the end of the cell.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Scope(Cell):
     >>> SparseLogistic("prox-qn", lam=0.01, scope=scope).fit(X, y)     # in a later one, and once more:
     >>> SparseLogistic("owl-qn", lam=0.01, scope=scope).fit(X, y)
 
-    ``views`` are classes of :mod:`solverscope.app.views`, or views that are made already. By default they are
-    those of the objective, of the non-zeros and of the runs' own fields, as far as the runs have these.
+    ``views`` are classes of :mod:`solverscope.app.views`, or views. By default they are those of the
+    objective, the nonzeros and the runs' own fields, as far as the runs have these.
     """
 
     def __init__(
@@ -61,7 +61,8 @@ class Scope(Cell):
             self._cells.after_each.add(self)
 
     def __call__(self, trace: Trace) -> None:
-        """Draw new iterates of a run, if an update is due; the first and the last by the end of the cell."""
+        """Draw new iterates of a run if an update is due; the first and the last are drawn by the end of the
+        cell."""
         with ONE_AT_A_TIME:
             new = not any(trace is known for known in self.traces)
             if new:
@@ -78,7 +79,7 @@ class Scope(Cell):
             super().finish_cell()
 
     def _draw(self) -> None:
-        """Draw the runs, and send the drawing to where it is shown."""
+        """Draw the runs, and send the drawing to the notebook outputs that show it."""
         first, began = not self._due > 0.0, self._clock()
         with self.sending():
             self._undrawn = False
@@ -95,7 +96,8 @@ class Scope(Cell):
         return f"<Scope of {runs or 'no runs yet'}; the last line of a notebook's cell shows it>"
 
     def _choose_views(self) -> None:
-        """Show the usual views of what the runs have told, and one for the first of their own fields."""
+        """Show the default views of the fields that the runs report, and one for the first of their own
+        fields."""
         own = [name for trace in self.traces for name in trace.fields if name not in FIELDS]
         if own and not any(isinstance(view, Record) for view in self.views):
             self.views.append(Record(self.traces, field=own[0]))
@@ -106,11 +108,12 @@ class Scope(Cell):
             view.visible = told or not own
 
     def watch(self, estimator: Any) -> Any:
-        """Draw the fits of an estimator of scikit-learn's, or within a pipeline or a search, and return it.
+        """Draw the fits of a scikit-learn estimator, also within a pipeline or a search, and return the
+        estimator.
 
         >>> scope.watch(GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 10.0]})).fit(X, y)
 
-        Estimators of Solverscope are drawn by their ``scope``, others by scikit-learn's callbacks. Raises
+        Estimators of Solverscope are drawn by their ``scope``, and others by scikit-learn's callbacks. Raises
         TypeError if the estimator has neither.
         """
         from solverscope.solvers.estimators import FitWatch  # scikit-learn takes a second
@@ -126,7 +129,7 @@ class Scope(Cell):
         return estimator.set_callbacks(*getattr(estimator, "_skl_callbacks", ()), FitWatch(self))
 
     def __deepcopy__(self, memo: object) -> Scope:
-        """Return the same scope: copies of an estimator are drawn together."""
+        """Return the scope itself, so that copies of an estimator are drawn together."""
         return self
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -134,7 +137,7 @@ class Scope(Cell):
 
 
 def live() -> Scope:
-    """Return a new scope, shown below the cell that is being executed, if there is a notebook."""
+    """Return a new scope, which is displayed below the active cell if this is a notebook."""
     scope = Scope()
     if "IPython" in sys.modules:
         from IPython.display import display  # pyright: ignore[reportMissingImports] (there in a notebook)

@@ -1,9 +1,9 @@
-"""The tables of data sets, with everything that is known of a set without loading it.
+"""The tables of data sets, with everything that is known about a set without loading it.
 
-The keys of a set are those of :class:`DataSetInfo`; an option, a file and a λ have the keys of their classes.
-Keys above the first set of a file hold for all of its sets. An option in ``options.toml`` has the values
-given there, unless the set overrides them. Files that only some options need stand below these, as in
-"task=1".
+The keys of a set are the attributes of :class:`DataSetInfo`; those of an option, a file and a λ are the
+attributes of their classes. Keys above the first set of a file apply to all of its sets. An option in
+``options.toml`` has the values given there, unless the set overrides them. Files that only some options need
+are listed below these options, as in "task=1".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _tables(name: str) -> Table:
 
 
 def _values(table: Table) -> Table:
-    """Return values of a TOML table as a frozen entry holds them: tuples for lists, texts on one line."""
+    """Convert the values of a TOML table: lists to tuples, and multi-line strings to one line."""
     shaped = {list: tuple, str: lambda text: " ".join(text.split())}
     return {name: shaped.get(type(value), lambda value: value)(value) for name, value in table.items()}
 

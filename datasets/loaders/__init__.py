@@ -1,1 +1,1 @@
-"""One loader a module: functions of a Request that return a Content."""
+"""Loaders of data sets, by origin or format: functions of a Request that return a Content."""

@@ -1,4 +1,4 @@
-"""Tagged sentences: CoNLL's shared tasks and users' own columns, as binary features of tokens."""
+"""Tagged sentences with binary features of tokens: CoNLL's shared tasks and users' own columns."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from .labels import encode
 
 @dataclass(frozen=True)
 class Template:
-    """A feature of a token: `of` applied to a field of the token at distance `offset`; no feature if it
-    returns None."""
+    """A feature of a token: `of` applied to a field of the token at distance `offset`.
+
+    If `of` returns None, the token does not have the feature.
+    """
 
     name: str
     column: int
@@ -31,13 +33,15 @@ class Template:
 
 
 def affix(word: str, k: int) -> str | None:
-    """Return the first k letters of a word, or the last -k for k < 0; None if it has no more."""
+    """Return the first k letters of a word in lower case, or the last -k if k < 0; None for shorter words."""
     return (word[:k] if k > 0 else word[k:]).lower() if len(word) > abs(k) else None
 
 
 def shape(word: str) -> str:
-    """Return the shape of a word: X for capitals, x for other letters, 0 for digits, runs cut to two.
-    Mary-2001 is "Xxx-00"."""
+    """Return the shape of a word: X for capitals, x for other letters, 0 for digits.
+
+    Repetitions are cut to two: the shape of Mary-2001 is "Xxx-00".
+    """
     marks = []
     for letter in word:
         mark = "0" if letter.isdigit() else ("X" if letter.isupper() else "x") if letter.isalpha() else letter
@@ -47,7 +51,10 @@ def shape(word: str) -> str:
 
 
 def templates(features: str, extra: int) -> list[Template]:
-    """Return the templates of "mathur" (word, previous word, part of speech) or "rich" features."""
+    """Return the templates of "mathur" features (word, previous word, other fields) or "rich" features.
+
+    ``extra`` is the number of fields between the word and the tag.
+    """
     columns = range(1, 1 + extra)
     if features == "mathur":
         return [
@@ -66,7 +73,7 @@ def templates(features: str, extra: int) -> list[Template]:
 
 
 def conll2002(request: Request) -> Content:
-    """Named entities in Spanish (esp) or Dutch (ned): training part and testa or testb."""
+    """Load named entities in Spanish (esp) or Dutch (ned), with testa or testb as the test part."""
     language, test = request.options["language"], request.options["test"]
     members = [f"conll2002/{language}.train", f"conll2002/{language}.{test}"]
     # the set has its lines between documents inside sentences, and results are known with them
@@ -74,12 +81,12 @@ def conll2002(request: Request) -> Content:
 
 
 def conll2000(request: Request) -> Content:
-    """Chunks in the Wall Street Journal."""
+    """Load text chunks of the Wall Street Journal."""
     return _content(request, [(request.paths[0], f"conll2000/{part}.txt") for part in ("train", "test")])
 
 
 def own(request: Request) -> Content:
-    """columns:PATH, with its test part in another file if one is named."""
+    """Load a user's own file, columns:PATH, and a test part from a second file if there is one."""
     return _content(request, [(path, None) for path in request.paths])
 
 
@@ -100,7 +107,7 @@ def _content(request: Request, files: list[tuple[Path, str | None]], *, document
 
 
 def _words(parts: list[Sentences], i: int) -> str:
-    """Return the words of sentence i, counted through all parts."""
+    """Return the words of sentence i, where sentences are numbered through all parts."""
     for part in parts:
         if i < len(part.offsets) - 1:
             words = part.columns[0]
@@ -112,7 +119,10 @@ def _words(parts: list[Sentences], i: int) -> str:
 def _features(
     kinds: list[Template], parts: list[Sentences], min_count: int
 ) -> tuple[list[scipy.sparse.csr_matrix], LazyNames]:
-    """0/1 matrices in the features that training, the first part, has min_count times; and names."""
+    """Return a 0/1 matrix for each part, and the names of the features.
+
+    Features are those that occur at least min_count times in the first part, which is for training.
+    """
     columns: list[list[np.ndarray]] = [[] for _ in parts]
     names: list[tuple[Template, str]] = []
     for kind in kinds:
@@ -146,8 +156,7 @@ def _features(
 
 
 def _codes(kind: Template, part: Sentences, numbers: dict[str, int]) -> np.ndarray:
-    """Return the number of the feature's value at each token, -1 for none; new values are added to
-    `numbers`."""
+    """Return the code of the feature's value at each token, or -1; new values are added to `numbers`."""
     column = part.columns[kind.column]
     values = [kind.of(value) for value in column.values]
     known = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]

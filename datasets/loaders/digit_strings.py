@@ -1,4 +1,5 @@
-"""Strings of real digit images whose labels follow a Markov chain: the embedded twin of the OCR words."""
+"""Strings of real digit images whose labels follow a Markov chain, a built-in counterpart of the
+OCR words."""
 
 from __future__ import annotations
 
@@ -14,8 +15,11 @@ INK = 8
 
 
 def transitions() -> np.ndarray:
-    """Return the probabilities (from, to) of the next digit: one more 0.55, twice as much modulo 10 0.25, any
-    0.2."""
+    """Return the transition probabilities (from, to) of digits.
+
+    The next digit is one larger with probability 0.55, twice as large with 0.25, both modulo 10, and
+    uniformly drawn with 0.2.
+    """
     P = np.full((10, 10), 0.02)
     digit = np.arange(10)
     P[digit, (digit + 1) % 10] += 0.55
@@ -24,11 +28,11 @@ def transitions() -> np.ndarray:
 
 
 def digit_strings(request: Request) -> Content:
-    """Return `n_samples` training strings and a quarter of that to test; pixels at least half dark are on.
+    """Generate `n_samples` training strings and a quarter as many test strings of binarized images.
 
-    Scikit-learn's 1,797 images, those that look the same once binarized counted once, are split 4/5 to 1/5 by
-    digit: no picture of a test string occurs in training. A token is an image of its digit, drawn with
-    replacement.
+    Images are binarized at half of the largest value. Scikit-learn's 1,797 images, without duplicates after
+    binarization, are split 4/5 to 1/5 by digit, so no image of a test string occurs in training. The image of
+    a token is drawn with replacement among those of its digit.
     """
     images, target = digit_images()
     options = request.options

@@ -1,4 +1,5 @@
-"""Word counts of invented documents: Zipf's law, words of topics, groups of words that come together."""
+"""Generated word counts: word frequencies by Zipf's law, words of topics, and groups of
+co-occurring words."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ DUPLICATED, GROUPED, CO_OCCURRENCE = 0.05, 0.10, 0.8
 
 @dataclass(frozen=True)
 class Language:
-    """Words numbered 0 .. d - 1, and topics: lists of words, the frequent ones first.
+    """A vocabulary of d words, with the structure from which documents are drawn.
 
-    words  (d - c - g,) word of each frequency rank, without the followers in copies and groups
-    topics  (n_topics, size) words of each topic
-    copies  (c, 2) a word, and its follower, which occurs in exactly the same documents
-    groups  (g, 2) a word, and its follower, which occurs in four of five of the word's documents
+    words   (d - c - g,)  word of each frequency rank, without followers in copies and groups
+    topics  (n_topics, size)  words of each topic, frequent ones first
+    copies  (c, 2)  a word, and its follower, which occurs in exactly the same documents
+    groups  (g, 2)  a word, and its follower, which occurs in four of five of the word's documents
     """
 
     words: np.ndarray
@@ -33,7 +34,7 @@ class Language:
     def draw(cls, rng: np.random.Generator, d: int, n_topics: int, topic_size: int) -> Language:
         """Draw a language of d words.
 
-        Words that follow others occur only with them, so the columns of copies are exactly equal.
+        Followers occur only with the words that they follow, so the columns of copies are exactly equal.
         """
         order = rng.permutation(d)
         c, g = int(DUPLICATED * d), int(GROUPED * d)
@@ -65,8 +66,9 @@ def draw_counts(
     """Draw the word counts (n, d) of documents; document i has the topics topics[offsets[i] : offsets[i +
     1]].
 
-    A document has about `per_document` distinct words (gamma-distributed), three in ten of them drawn from
-    one of its topics, the others by Zipf's law. Raises DataError if the matrix would be too large.
+    The number of distinct words of a document is gamma-distributed around `per_document`. Three in ten of
+    them are drawn from one of its topics, the others by Zipf's law. Raises DataError if the matrix would be
+    too large.
     """
     n, d = len(offsets) - 1, len(language.words) + len(language.copies) + len(language.groups)
     if n * per_document > MOST_NONZEROS:
@@ -111,7 +113,7 @@ def _block(rng, language: Language, offsets, topics, wanted, d: int) -> scipy.sp
 
 
 def _words(rng, language: Language, offsets, topics, documents: np.ndarray) -> np.ndarray:
-    """Return a word for each entry of `documents`."""
+    """Draw a word for each entry of `documents`, which are indices of documents."""
     uniform = rng.random(len(documents))
     # inverse of the distribution function of ranks with density 1 / (rank + 1): log-uniform
     rank = np.floor(np.exp(rng.random(len(documents)) * np.log(len(language.words) + 1)) - 1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Sets that come with scikit-learn."""
+"""Data sets that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def digest_of(*arrays: np.ndarray) -> str:
 
 
 def digit_images() -> tuple[np.ndarray, np.ndarray]:
-    """Return pixels and labels of scikit-learn's digits, read from its file: to import it takes a second."""
+    """Return pixels and labels of scikit-learn's digits, read from its file because the import takes a
+    second."""
     spec = importlib.util.find_spec("sklearn")
     assert spec is not None
     (package,) = spec.submodule_search_locations or [""]
@@ -29,7 +30,7 @@ def digit_images() -> tuple[np.ndarray, np.ndarray]:
 
 
 def digits(request: Request) -> Content:
-    """1,797 handwritten digits of 8 x 8 pixels, values 0 to 16."""
+    """Load 1,797 handwritten digits of 8 x 8 pixels with values 0 to 16."""
     pixels, target = digit_images()
     y = target.astype(np.int32)
     names, digest = tuple("0123456789"), digest_of(pixels, y)
@@ -37,7 +38,8 @@ def digits(request: Request) -> Content:
 
 
 def diabetes(request: Request) -> Content:
-    """442 patients, ten measurements as they were taken, and how far the disease has gone a year later."""
+    """Load 442 patients with ten measurements, unscaled, and the progression of their disease
+    after a year."""
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(scaled=False)
@@ -46,7 +48,7 @@ def diabetes(request: Request) -> Content:
 
 
 def breast_cancer(request: Request) -> Content:
-    """569 tumours, 30 measurements; +1 is malignant."""
+    """Load 569 tumours with 30 measurements; +1 is malignant."""
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer()

@@ -1,4 +1,4 @@
-"""Sets whose classes are leaves of a tree, or nodes of one."""
+"""Data sets whose classes are leaves, or other nodes, of a tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ DIGIT_SHAPES = {"round": "0689", "straight": "147", "open": "235"}
 
 
 def digits_tree(request: Request) -> Content:
-    """Return the digits below three shapes: with a closed loop, of straight strokes, of open bows."""
+    """Load the digits as leaves of a tree with three groups: closed loops, straight strokes and
+    open curves."""
     flat = digits(request)
     tree = Tree.of(
         {digit: shape for shape, members in DIGIT_SHAPES.items() for digit in members}, DIGIT_SHAPES
@@ -34,7 +35,8 @@ def digits_tree(request: Request) -> Content:
 
 
 def imclef07(request: Request) -> Content:
-    """X-ray images, 80 features, each with a path in the IRMA code; the tree has the nodes that occur."""
+    """Load X-ray images with 80 features and IRMA codes, which are paths in a tree of the codes
+    that occur."""
     tables = [arff.read(path, progress=request.progress) for path in request.paths]
     paths = [[label.split("@")[-1] for label in part.labels] for part in tables]
     tree = Tree.of_paths(sorted(set().union(*paths)))
@@ -53,7 +55,8 @@ def imclef07(request: Request) -> Content:
 
 
 def enron(request: Request) -> Content:
-    """E-mails with any number of labels in a tree; with ancestors=1 a label's ancestors are labels too."""
+    """Load e-mails with any number of labels in a tree; with ancestors=1, ancestors of labels are labels,
+    too."""
     tables = [arff.read(path, progress=request.progress) for path in request.paths]
     _check_columns(request, tables)
     tree = Tree.of_paths(tables[0].nodes)
@@ -77,7 +80,7 @@ def enron(request: Request) -> Content:
 
 
 def _ancestors(tree: Tree, node: int) -> list[int]:
-    """Return the node and its ancestors, without the root."""
+    """Return a node and its ancestors, without the root."""
     found = []
     while node > 0:
         found.append(node)
@@ -91,9 +94,10 @@ def _check_columns(request: Request, tables: list[arff.ArffTable]) -> None:
 
 
 def lshtc(request: Request) -> Content:
-    """Return documents for training, perhaps others for testing, below the hierarchy that is the last file.
+    """Load documents for training and, if there is a file of them, for testing, with a class hierarchy.
 
-    Feature 0, a document number, is left out; the columns are the words that occur in training.
+    The hierarchy is the last file. Feature 0, a document number, is omitted. The columns are the words that
+    occur in training.
     """
     *documents, above = request.paths
     tree = hierarchy.read(above, progress=request.progress)

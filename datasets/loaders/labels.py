@@ -15,16 +15,16 @@ FEW_CLASSES, LEAST_OF_A_CLASS = 20, 10
 
 
 def name_of(label: float | str) -> str:
-    """Return how a label is shown and typed, 3 for 3.0; labels that differ have names that differ."""
+    """Return the displayed name of a label, such as 3 for 3.0. Different labels have different names."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def encode(kind: str, *parts: np.ndarray) -> tuple[list[np.ndarray], tuple[str, ...]]:
-    """Return the codes of each part's labels, one per sample, and the names of the classes, sorted.
+    """Return the codes of each part's labels, one per sample, and the sorted names of the classes.
 
-    Numeric targets are their own codes. Training comes first. Binary: -1 for the smaller of two labels, +1
-    for the larger; otherwise int32 codes, -1 for a label that the training part does not have. Raises
-    DataError if a binary set does not have exactly two labels.
+    The first part is for training. Numeric targets stay as they are. Binary labels become -1 for the smaller
+    and +1 for the larger one. Other labels become int32 codes, -1 for those that do not occur in training.
+    Raises DataError if a binary set does not have exactly two labels.
     """
     if not len(parts[0]):
         raise DataError("No training sample has a label; at least two samples need different ones.")
@@ -50,7 +50,7 @@ def encode(kind: str, *parts: np.ndarray) -> tuple[list[np.ndarray], tuple[str, 
 
 
 def numbers_or_texts(values: Sequence[str]) -> np.ndarray:
-    """Return labels as numbers if all of them are finite numbers, else as texts."""
+    """Return labels as numbers if all of them are finite numbers, else as strings."""
     try:
         numbers = np.array([float(value) for value in values])
     except ValueError:
@@ -63,12 +63,12 @@ def numbers_or_texts(values: Sequence[str]) -> np.ndarray:
 
 
 def kind_of(kind: str, labels: np.ndarray, where: str, right: str) -> str:
-    """Return the kind of labels, one per row: ``kind``, or judged from them if that is "auto".
+    """Return the kind of labels, one per row: ``kind``, or, if that is "auto", a guess.
 
-    Two different labels make a binary set. Numbers that are not all whole are targets of a regression, as are
-    whole ones that are nearly all different; others are classes. Raises DataError if classes are measured
-    numbers of more than two values, if targets are texts, or if texts are nearly all different. ``where``
-    begins the message and ``right`` is the remedy.
+    Two different labels are guessed to be binary. Numbers are targets of a regression if not all are
+    integers, or if nearly all are different; otherwise labels are classes. Raises DataError if labels do not
+    suit the kind, or if strings are nearly all different. Its message starts with ``where`` and ends with
+    ``right``, the remedy.
     """
     texts, classes = labels.dtype.kind == "U", np.unique(labels)
     many = len(classes) > FEW_CLASSES and len(labels) < LEAST_OF_A_CLASS * len(classes)
@@ -92,8 +92,10 @@ def kind_of(kind: str, labels: np.ndarray, where: str, right: str) -> str:
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:
-    """Return the 0/1 matrix (n, n_labels), int8, of codes[offsets[i] : offsets[i + 1]] in row i, without
-    negative ones."""
+    """Return the 0/1 matrix (n, n_labels), int8, whose row i has ones at codes[offsets[i] : offsets[i + 1]].
+
+    Negative codes are ignored.
+    """
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     known = codes >= 0
     ones = np.ones(int(known.sum()), np.int8)

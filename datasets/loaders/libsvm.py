@@ -1,4 +1,4 @@
-"""Sets and users' own files in the svmlight format."""
+"""Data sets and users' own files in the svmlight format."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MANY = 1_000_000
 
 
 def own(request: Request) -> Content:
-    """svmlight:PATH, with its test part in another file if one is named."""
+    """Load a user's own file, svmlight:PATH, and a test part from a second file if there is one."""
     options = request.options
     first = None if options["first_index"] == "auto" else int(options["first_index"])
     return content(request, options["kind"], first_index=first, n_features=options["n_features"])
 
 
 def usps(request: Request) -> Content:
-    """Handwritten digits of 16 x 16 pixels; label k of the file is the digit k - 1."""
+    """Load handwritten digits of 16 x 16 pixels; label k in the file is the digit k - 1."""
     loaded = content(request, "multiclass")
     if loaded.train.X.shape[1] != 256 or loaded.label_names != tuple(str(k) for k in range(1, 11)):
         raise DataError(
@@ -42,12 +42,12 @@ def usps(request: Request) -> Content:
 
 
 def content(request: Request, kind: str, *, first_index: int | None = 1, n_features: int = 0) -> Content:
-    """Return the content of a training file and perhaps a test file.
+    """Load a training file and, if there is one, a test file.
 
-    `kind` "auto" is multilabel if a row has no label or several, else it is judged from the labels.
-    `first_index` None is 0 if that index occurs, else 1. `n_features` 0 counts up to the last that occurs,
-    and if these are more than MANY, only those that occur. Raises DataError for files that do not fit the
-    kind or each other.
+    If `kind` is "auto", labels are multilabel if a row has none or several, and judged by their values
+    otherwise. If `first_index` is None, it is 0 if index 0 occurs, else 1. If `n_features` is 0, it is found
+    from the largest index; if there would be more than MANY, only features that occur get a column. Raises
+    DataError if a file does not suit the kind or the other file.
     """
     paths = request.paths
     files = [svmlight.read(path, progress=request.progress) for path in paths]
@@ -88,7 +88,7 @@ def _kind(paths: Sequence[Path], files: list[svmlight.Samples], kind: str) -> st
 
 
 def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -> scipy.sparse.csr_matrix:
-    """Return the matrix whose columns are counted from first_index in the file, with d columns."""
+    """Return the matrix with d columns, numbered from 0 instead of first_index."""
     if X.nnz and X.indices.min() < first_index:
         raise DataError(f"{path.name} has a feature 0, but features are counted from 1: use first_index=0.")
     return scipy.sparse.csr_matrix((X.data, X.indices - first_index, X.indptr), (X.shape[0], d))
@@ -97,7 +97,7 @@ def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -
 def _occurring(
     matrices: list[scipy.sparse.csr_matrix], first_index: int
 ) -> tuple[list[scipy.sparse.csr_matrix], LazyNames]:
-    """Return the matrices with the columns that occur in one of them, and the names of these."""
+    """Return the matrices without columns that are empty in all of them, and the names of the columns."""
     used = np.unique(np.concatenate([X.indices for X in matrices]))
     narrow = [
         scipy.sparse.csr_matrix((X.data, np.searchsorted(used, X.indices), X.indptr), (X.shape[0], len(used)))
@@ -112,7 +112,7 @@ regression = partial(content, kind="regression")
 
 
 def rcv1(request: Request) -> Content:
-    """Binary and multiclass from LIBSVM's files; multilabel from vectors and topics of Lewis et al. 2004."""
+    """Load RCV1: binary or multiclass from LIBSVM's files, multilabel from the files of Lewis et al. 2004."""
     task = request.options["task"]
     if task != "multilabel":
         return content(request, task)
@@ -129,7 +129,10 @@ def rcv1(request: Request) -> Content:
 
 
 def _topics(path: Path, request: Request) -> tuple[dict[int, list[int]], tuple[str, ...]]:
-    """Topics of each document number, as codes, and their names; a line is topic, document, 1."""
+    """Return the topics of each document by its number, as codes, and the names of the topics.
+
+    Each line of the file consists of a topic, a document's number and 1.
+    """
     codes: dict[bytes, int] = {}
     of_document: dict[int, list[int]] = {}
     for line, row in numbered_lines(path, progress=request.progress):

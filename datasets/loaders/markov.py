@@ -8,8 +8,11 @@ import numpy as np
 def draw_labels(
     rng: np.random.Generator, offsets: np.ndarray, first: np.ndarray, transitions: np.ndarray
 ) -> np.ndarray:
-    """Return labels (offsets[-1],) int32 of chains with probabilities `first` (K,) and `transitions` (K,
-    K)."""
+    """Draw the labels (offsets[-1],) int32 of Markov chains.
+
+    ``first`` (K,) contains the probabilities of the first label, and ``transitions`` (K, K) those of the
+    next.
+    """
     cumulated = np.cumsum(np.vstack([transitions, first]), axis=1)
     cumulated[:, -1] = 1.0
     uniform = rng.random(int(offsets[-1]))

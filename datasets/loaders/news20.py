@@ -1,4 +1,4 @@
-"""20 Newsgroups in three forms: many words and a tree, the 1,000 best word groups, the raw messages."""
+"""20 Newsgroups in three forms: many words and a tree, the 1,000 best word groups, or the raw messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .text import classified
 
 
 def news20(request: Request) -> Content:
-    """Word counts of messages; labels are the groups, or leaves of the tree of groups with labels=tree."""
+    """Load word counts of messages; labels are the groups, or, with labels=tree, leaves of a tree
+    of groups."""
     form, labels = request.options["form"], request.options["labels"]
     content, tree = {"tree": _large, "w1000": _small, "sklearn": _raw}[form](request)
     if labels == "flat" or (labels == "auto" and form != "tree"):
@@ -38,7 +39,7 @@ def news20(request: Request) -> Content:
 
 
 def _large(request: Request) -> tuple[Content, Tree]:
-    """form=tree: 18,221 x 36,568, groups below 18 and 6 classes; not split."""
+    """Load form=tree: 18,221 x 36,568, with groups below 18 and 6 classes, not split."""
     counts, tree_file, terms = request.paths
     X = npz.read_csr(counts)
     rows = [line.split("\t") for line in read_lines(tree_file)[1:]]
@@ -58,7 +59,7 @@ def _large(request: Request) -> tuple[Content, Tree]:
 
 
 def _common(names: list[str]) -> str:
-    """Return the common beginning of dotted names; all of them, joined, if they have none."""
+    """Return the common prefix of dotted names, or all names joined by commas if they have none."""
     common = []
     for parts in zip(*(name.split(".") for name in names), strict=False):
         if len(set(parts)) > 1:
@@ -68,7 +69,7 @@ def _common(names: list[str]) -> str:
 
 
 def _small(request: Request) -> tuple[Content, Tree]:
-    """form=w1000: 11,256 + 7,489 messages of the split by date, 1,000 word groups, best first."""
+    """Load form=w1000: 11,256 + 7,489 messages split by date, with 1,000 word groups, best first."""
     counts, tree_file = request.paths
     X, X_test = npz.read_csr(counts, "train_"), npz.read_csr(counts, "test_")
     names, vocabulary = npz.read_names(counts, "class_names"), npz.read_names(counts, "vocab")
@@ -92,7 +93,7 @@ def _check_lengths(
 
 
 def _raw(request: Request) -> tuple[Content, Tree]:
-    """form=sklearn: all words of the 18,846 raw messages, split by date as in scikit-learn's fetcher."""
+    """Load form=sklearn: all words of the 18,846 raw messages, split by date as in scikit-learn's fetcher."""
     (path,) = request.paths
     messages = _messages(path, request.progress)
     train, test = ([m[1:] for m in messages if m[0].endswith(f"-{part}")] for part in ("train", "test"))
@@ -106,7 +107,7 @@ def _raw(request: Request) -> tuple[Content, Tree]:
 
 
 def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
-    """Return (folder, group, text) of each message in a tar file, in the order of their names."""
+    """Return (folder, group, text) of each message in a tar file, sorted by the names of its members."""
     found, total = [], 0
     try:
         with open_regular(path) as file, tarfile.open(fileobj=file) as archive:

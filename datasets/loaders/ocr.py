@@ -1,4 +1,4 @@
-"""Handwritten words: Kassel's OCR data as cleaned by Taskar."""
+"""Handwritten words: Kassel's OCR data in the version cleaned by Taskar."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PIXELS = LETTER_HEIGHT * LETTER_WIDTH
 
 
 def ocr(request: Request) -> Content:
-    """52,152 letters of 6,877 words; a word is a sequence of pictures.
+    """Load 52,152 letters of 6,877 words; a sample is a word, which is a sequence of images.
 
-    Split "random": words in file order by a permutation, 6,216 for training (9/10 of a file of another size);
-    "fold": one of ten folds is the test part (the paper's ten-fold cross-validation holds out one).
+    Split "random" permutes the words and uses 6,216 for training (9/10 of a file of another size). Split
+    "fold" uses one of the file's ten folds as the test part, as in the paper's ten-fold cross-validation.
     """
     (path,) = request.paths
     letters, words, folds, pixels = parse(path, read_bytes(path, progress=request.progress))
@@ -40,8 +40,8 @@ def ocr(request: Request) -> Content:
 
 
 def parse(path: Path, text: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return letters (n,) int32 0 .. 25, word numbers (n,), folds (n,) and pixels (n, 128) uint8 of
-    `letter.data`."""
+    """Parse `letter.data` into letters (n,) int32 0 .. 25, word numbers (n,), folds (n,) and pixels (n, 128)
+    uint8."""
     raw = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(raw == ord("\n"))
     if not len(ends):

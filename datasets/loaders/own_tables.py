@@ -1,4 +1,4 @@
-"""Users' own tables, CSV and NPZ; plug-ins name these loaders too, with the options that they have."""
+"""Users' own tables, CSV and NPZ. Plug-ins may use these loaders, too, with the options that they declare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW_TEXTS = 20
 
 
 def csv(request: Request) -> Content:
-    """csv:PATH, with its test part in another file if one is named."""
+    """Load a user's own file, csv:PATH, and a test part from a second file if there is one."""
     options, (path, *others) = request.options, request.paths
     drop, targets = _names(options.get("drop")), _names(options.get("target"))
     weighing = options.get("weights")
@@ -58,7 +58,7 @@ def csv(request: Request) -> Content:
 
 
 def _names(given: str | None) -> list[str]:
-    """Return the names of an option that lists some, NAME,NAME."""
+    """Split the value of an option that lists names, NAME,NAME."""
     return [name.strip() for name in (given or "").split(",") if name.strip()]
 
 
@@ -73,9 +73,9 @@ def _place(path: Path, layout: delimited.TableLayout, called: str) -> int:
 def _taken(
     path: Path, tables: list[delimited.DelimitedTable], called: str, what: str
 ) -> tuple[str, list[delimited.DelimitedTable], list[np.ndarray]]:
-    """Return the name of a column, the tables without it, and the column of each, which ``what`` describes.
+    """Remove a numeric column from all tables; return its name, the remaining tables, and the column of each.
 
-    Raises DataError unless it holds numbers and is a column of features.
+    Raises DataError if the column is not a numeric column of features. ``what`` describes it in the message.
     """
     layout = tables[0].layout
     name = _name(layout, _place(path, layout, called))
@@ -95,7 +95,7 @@ def _taken(
 
 
 def _labels(train: delimited.DelimitedTable, table: delimited.DelimitedTable) -> np.ndarray:
-    """Return the label of each row, by the names of classes that a file gives."""
+    """Return the label of each row, as the name of its class if the file lists such names."""
     classes, values = train.layout.classes, table.labels.values
     if classes and all(value.isdecimal() and int(value) < len(classes) for value in values):
         values = [classes[int(value)] for value in values]
@@ -112,8 +112,10 @@ def _content(
     picture_shape: tuple[int, int] | None = None,
     weights: list[np.ndarray] | None = None,
 ) -> Content:
-    """Return the content of matrices and one label per row, with sample weights, if any; raise DataError if
-    labels do not fit each other."""
+    """Return the content of matrices with one label per row, and with sample weights if there are any.
+
+    Raises DataError if one part has strings as labels and the other numbers.
+    """
     if len({part.dtype.kind == "U" for part in labels}) > 1:
         raise DataError(
             "One of training and test part has texts for labels, the other numbers: give both alike."
@@ -133,9 +135,10 @@ def _parts(matrices: list[Any], labels: list[Any], weights: list[np.ndarray] | N
 def _features(
     path: Path, tables: list[delimited.DelimitedTable]
 ) -> tuple[list[np.ndarray | scipy.sparse.csr_matrix], tuple[str, ...]]:
-    """Return the columns of numbers, and for a column of texts one of 0 and 1 for each text in training.
+    """Return the features of each table, and their names.
 
-    The matrices are dense if all columns hold numbers.
+    A column of strings becomes an indicator column for each string that occurs in training. The matrices are
+    dense if all columns are numeric.
     """
     train = tables[0]
     if not train.columns:
@@ -179,7 +182,8 @@ def _one_hot(
 
 
 def arrays(request: Request) -> Content:
-    """npz:PATH, with its test part in the file or in another one if one is named."""
+    """Load a user's own file, npz:PATH; the test part is in the same file or a second one, if
+    there is one."""
     kind, (path, *others) = request.options.get("kind", "auto"), request.paths
     given = {"progress": request.progress, "weights": request.options.get("weights")}
     train, test, known = npz.read_samples(path, **given)
@@ -218,12 +222,12 @@ def arrays(request: Request) -> Content:
 
 
 def _rows(X: np.ndarray | scipy.sparse.csr_matrix) -> np.ndarray | scipy.sparse.csr_matrix:
-    """Return samples as rows of numbers."""
+    """Flatten each sample to a row of numbers."""
     return X if scipy.sparse.issparse(X) else np.ascontiguousarray(X.reshape(len(X), -1), np.float64)
 
 
 def _plain(y: np.ndarray) -> np.ndarray:
-    """Return labels as whole or real numbers, or texts."""
+    """Return labels as integers, real numbers or strings."""
     if y.dtype.kind == "S":
         return np.char.decode(y, "latin-1")
     return y.astype({"b": np.int8, "f": np.float64}.get(y.dtype.kind, y.dtype))

@@ -17,10 +17,11 @@ FREQUENT_TOPICS = 9
 
 
 def reuters(request: Request) -> Content:
-    """Return the ModApte documents that have a topic; words of title and body, topics that occur in training.
+    """Load the ModApte documents that have a topic: words of title and body, and topics that occur in
+    training.
 
-    With `top_words` only those with the largest mutual information with the nine most frequent topics are
-    kept (Mathur and Chakrabarti 2006, II-A-5).
+    With `top_words`, only the words with the largest mutual information with the nine most frequent topics
+    are used (Mathur and Chakrabarti 2006, II-A-5).
     """
     (path,) = request.paths
     rows = _documents(path, read_lines(path, progress=request.progress))
@@ -42,7 +43,7 @@ def reuters(request: Request) -> Content:
 
 
 def _documents(path: Path, lines: list[str]) -> list[tuple[str, list[str], str]]:
-    """Return (split, topics, text) of each document with a topic."""
+    """Return (split, topics, text) of each document that has a topic."""
     if not lines or lines[0].split("\t") != ["newid", "split", "topics", "title", "body"]:
         raise DataError(f"{path.name}, line 1: the header newid, split, topics, title, body is missing.")
     rows = []
@@ -60,7 +61,7 @@ def _documents(path: Path, lines: list[str]) -> list[tuple[str, list[str], str]]
 
 
 def reuters_r8(request: Request) -> Content:
-    """Documents of eight classes, a line each: the class, a tab, words between blanks."""
+    """Load documents of eight classes; a line is a class, a tab, and words separated by blanks."""
     parts = []
     for path in request.paths:
         lines = [line.split("\t") for line in read_lines(path, progress=request.progress)]

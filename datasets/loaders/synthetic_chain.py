@@ -1,4 +1,4 @@
-"""Sequences of any size with a sparse structure that a chain CRF can find."""
+"""Generated sequences of any size, with a sparse structure that a chain CRF can recover."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MAX_CHAIN_NONZEROS = 200_000_000
 
 
 def synthetic_chain(request: Request) -> Content:
-    """Sequences with binary features, a third of which come from a block that belongs to the token's label.
+    """Generate sequences with binary features, a third of which depend on the token's label.
 
-    Labels follow a chain in which each has two likely successors. A token has about density · n_features
-    features, at least 1; the test part has a quarter of the sequences, at least 1.
+    Labels follow a Markov chain in which each has two likely successors. A token has about density ·
+    n_features features, at least 1. The test part has a quarter as many sequences, at least 1.
     """
     options = request.options
     K, d, length = options["n_labels"], options["n_features"], options["length"]

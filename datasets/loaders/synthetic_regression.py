@@ -1,4 +1,4 @@
-"""Numeric targets of a few of many correlated features."""
+"""Generated numeric targets that depend on a few of many correlated features."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ OUTLIER_SHIFT = 10.0
 
 
 def synthetic_regression(request: Request) -> Content:
-    """Features with correlation ρ^|i - j|, and targets Xw + noise for sparse w; a quarter as many for
-    testing.
+    """Generate features with correlation ρ^|i - j|, and targets Xw + noise for a sparse w.
 
-    The set-up is that of celer's and benchopt's simulated data: an autoregressive process along the features,
-    weights of 1 and -1 in turn, and ‖Xw‖/‖noise‖ = snr.
+    The test part has a quarter as many samples. Features follow an autoregressive process, nonzero weights
+    alternate between 1 and -1, and ‖Xw‖/‖noise‖ = snr, as in the simulated data of celer and benchopt.
     """
     options, rng = request.options, np.random.default_rng(request.seed)
     n, d, k = options["n_samples"], options["n_features"], options["n_targets"]
@@ -55,7 +54,7 @@ def synthetic_regression(request: Request) -> Content:
 def _features(rng: np.random.Generator, n: int, d: int, rho: float, density: float) -> np.ndarray:
     """Draw standard normal features with correlation ρ^|i - j|.
 
-    If ``density`` is below 1, draw a sparse matrix whose non-zeros are standard normal and independent.
+    If ``density`` is below 1, draw a sparse matrix whose nonzeros are independent and standard normal.
     """
     if density < 1.0:
         values = scipy.sparse.random_array((n, d), density=density, rng=rng, data_sampler=rng.standard_normal)

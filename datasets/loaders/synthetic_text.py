@@ -1,4 +1,4 @@
-"""Invented text of any size, whose words predict its classes or sets of labels."""
+"""Generated documents of any size whose words predict a class, a set of labels or a number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ TARGET_TOPICS = 10
 
 
 def synthetic_text(request: Request) -> Content:
-    """Documents of `n_classes` classes, each a topic; a quarter as many for testing."""
+    """Generate documents of `n_classes` classes, each of which is a topic; the test part has a quarter as
+    many."""
     options = request.options
     rng = np.random.default_rng(request.seed)
     K, d = options["n_classes"], options["n_features"]
@@ -33,10 +34,11 @@ def synthetic_text(request: Request) -> Content:
 
 
 def synthetic_multilabel(request: Request) -> Content:
-    """Draw documents with about `cardinality` of `n_labels` labels, with frequent and co-occurring ones.
+    """Generate documents with about `cardinality` of `n_labels` labels, some of them frequent or
+    co-occurring.
 
-    Labels have probabilities that fall like 1 / rank; half of those after the first are drawn next to the one
-    before.
+    Label probabilities are proportional to 1 / rank. Each further label of a document is, with probability
+    1/2, the successor of the one before.
     """
     options = request.options
     rng = np.random.default_rng(request.seed)
@@ -61,8 +63,11 @@ def synthetic_multilabel(request: Request) -> Content:
 
 
 def synthetic_prices(request: Request) -> Content:
-    """Documents whose words add to a target: weights of topic words are normal, those of others a tenth as
-    large; noise of a third of the signal is added."""
+    """Generate documents whose target is linear in normalized word counts, plus noise of a third of the
+    signal.
+
+    Weights of the words of one topic are standard normal, and those of other words a tenth as large.
+    """
     options = request.options
     rng = np.random.default_rng(request.seed)
     n, d = options["n_samples"], options["n_features"]

@@ -1,4 +1,4 @@
-"""Invented text whose classes are the leaves of a random tree."""
+"""Generated documents whose classes are the leaves of a random tree."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ WORDS_OF_A_NODE = 60
 
 
 def synthetic_tree(request: Request) -> Content:
-    """Documents whose words identify every node on the path to their leaf; a quarter as many for testing.
-    Every leaf has a training document if there are enough of them."""
+    """Generate documents whose words identify every node on the path to their leaf.
+
+    The test part has a quarter as many. Every leaf has a training document if there are enough of them.
+    """
     options = request.options
     rng = np.random.default_rng(request.seed)
     d, n_leaves = options["n_features"], options["n_leaves"]
@@ -41,7 +43,8 @@ def synthetic_tree(request: Request) -> Content:
 
 
 def _paths(parents: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return offsets and nodes from each leaf up to the child of the root."""
+    """Return the nodes on the paths from each leaf up to the child of the root, and the offsets
+    of the paths."""
     levels = []
     nodes = classes
     while (nodes > 0).any():
@@ -52,7 +55,7 @@ def _paths(parents: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def random_tree(rng: np.random.Generator, n_nodes: int, n_leaves: int, depth: int) -> np.ndarray:
-    """Return the parents (n_nodes,) int32 of a random tree whose root is node 0; a parent comes before its
+    """Return the parents (n_nodes,) int32 of a random tree with root 0; parents come before their
     children."""
     inner = n_nodes - n_leaves
     most = 1 + n_leaves * (depth - 1)
@@ -78,8 +81,10 @@ def random_tree(rng: np.random.Generator, n_nodes: int, n_leaves: int, depth: in
 
 
 def _inner_widths(inner: int, n_leaves: int, depth: int) -> list[int]:
-    """Return the number of inner nodes of each level from the root on, growing geometrically up to that of
-    the leaves."""
+    """Return the number of inner nodes of each level, starting with the root.
+
+    The numbers grow geometrically towards the number of leaves.
+    """
     while depth > 2 and 2**depth - 2 > inner - 1 and inner - 1 <= n_leaves * (depth - 2):
         depth -= 1
     if inner == 1:
@@ -98,6 +103,7 @@ def _inner_widths(inner: int, n_leaves: int, depth: int) -> list[int]:
 
 
 def _spread(rng: np.random.Generator, above: int, below: int) -> np.ndarray:
-    """Return a random parent, 0 .. above - 1, for each of `below` nodes; as many as possible have a child."""
+    """Draw a parent, 0 .. above - 1, for each of `below` nodes, such that as many parents as possible have a
+    child."""
     first = rng.permutation(above)[:below]
     return np.concatenate([first, rng.integers(0, above, below - len(first))])

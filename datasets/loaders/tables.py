@@ -1,4 +1,4 @@
-"""Sets kept as tables of numbers, one reader call each."""
+"""Data sets stored as tables of numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COVERS = (
 
 
 def letter(request: Request) -> Content:
-    """20,000 printed capital letters, 16 features; the first `n_train` rows are for training."""
+    """Load 20,000 printed capital letters with 16 features; the first `n_train` rows are for training."""
     (path,) = request.paths
     X, labels = table.read(path, text_column=0, progress=request.progress)
     n = int(request.options["n_train"])
@@ -41,7 +41,7 @@ def letter(request: Request) -> Content:
 
 
 def _multilabel(request: Request, labels: tuple[str, ...]) -> Content:
-    """Two tables whose last columns are the labels, 0 or 1; in `request` training comes first."""
+    """Load two tables, training first, whose last columns are the labels, 0 or 1."""
     parts = []
     for path in request.paths:
         values, _ = table.read(path, progress=request.progress)
@@ -65,7 +65,7 @@ yeast = partial(_multilabel, labels=tuple(f"Class{k}" for k in range(1, 15)))
 
 
 def tmc2007(request: Request) -> Content:
-    """28,596 aviation safety reports, 500 words, 22 labels; not split."""
+    """Load 28,596 aviation safety reports with 500 words and 22 labels, not split."""
     (path,) = request.paths
     X = npz.read_csr(path, ones=True)
     (Y,) = npz.read(path, "Y")
@@ -79,7 +79,7 @@ def tmc2007(request: Request) -> Content:
 
 
 def leukemia(request: Request) -> Content:
-    """38 + 34 patients, expression of 7,129 genes; +1 is acute myeloid leukemia."""
+    """Load the expression of 7,129 genes of 38 + 34 patients; +1 is acute myeloid leukemia."""
     (path,) = request.paths
     X, y, X_test, y_test = npz.read(path, "X_train", "y_train", "X_test", "y_test")
     genes = npz.read_names(path, "gene")
@@ -101,7 +101,7 @@ def leukemia(request: Request) -> Content:
 
 
 def covtype(request: Request) -> Content:
-    """581,012 patches of forest, 54 features, 7 kinds of trees; not split."""
+    """Load 581,012 patches of forest with 54 features and 7 cover types, not split."""
     (path,) = request.paths
     values, _ = table.read(path, progress=request.progress)
     classes = values[:, -1]
@@ -112,7 +112,7 @@ def covtype(request: Request) -> Content:
 
 
 def mnist(request: Request) -> Content:
-    """Handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or all 70,000."""
+    """Load handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or all 70,000."""
     pairs = [request.paths[i : i + 2] for i in range(0, len(request.paths), 2)]
     parts = [_digits(images, labels, request.progress) for images, labels in pairs]
     *test, train = parts

@@ -1,4 +1,4 @@
-"""From texts to word counts."""
+"""Conversion of texts to word counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def classified(
     test: list[Labelled],
     split: Callable[[str], list[str]] | None = None,
 ) -> Content:
-    """Return the content of texts of one class each, as word counts; ``split`` as for :func:`word_counts`."""
+    """Return word counts of texts that have one class each; ``split`` is passed on to :func:`word_counts`."""
     X, X_test, vocabulary = word_counts((text for _, text in train), (text for _, text in test), split)
     (y, y_test), names = encode(
         "multiclass", *(np.array([label for label, _ in part]) for part in (train, test))
@@ -37,7 +37,11 @@ def classified(
 def word_counts(
     train: Iterable[str], test: Iterable[str], split: Callable[[str], list[str]] | None = None
 ) -> tuple[scipy.sparse.csr_matrix, scipy.sparse.csr_matrix, tuple[str, ...]]:
-    r"""Return the counts (n, d) of both parts for the words of the training part, and these words, sorted."""
+    """Return the word counts (n, d) of both parts, and the sorted words, which are those that occur in
+    training.
+
+    ``split`` splits a text into words; by default scikit-learn's CountVectorizer does.
+    """
     from sklearn.feature_extraction.text import CountVectorizer  # here, since it is slow to import
 
     vectorizer = CountVectorizer(analyzer=split or "word", dtype=np.float64)
@@ -50,7 +54,8 @@ def word_counts(
 
 
 def mutual_information(X: scipy.sparse.csr_matrix, Y: np.ndarray) -> np.ndarray:
-    """Return I(word present; label on) in nats, summed over the labels: (d,)."""
+    """Return the mutual information (d,) of the presence of each word and each label, in nats, summed over
+    labels."""
     n = X.shape[0]
     present = scipy.sparse.csr_matrix((np.ones(X.nnz), X.indices, X.indptr), X.shape)
     both = present.T @ Y.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Functions of two variables, for solvers of nonsmooth problems: maxima of simple pieces, and a start."""
+"""Functions of two variables for nonsmooth solvers, as maxima of simple pieces, with starting points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TERM = re.compile(r"([+-])(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)?\*?(x\^2
 
 
 class Piece(NamedTuple):
-    """The function c + gᵀw + ½ wᵀHw or, with ``cone`` 1, sqrt(wᵀHw) for x >= |y|."""
+    """The function c + gᵀw + ½ wᵀHw or, if ``cone`` is 1, sqrt(wᵀHw) in the cone x >= |y|."""
 
     cone: float
     constant: float
@@ -34,8 +34,10 @@ class Piece(NamedTuple):
 
 
 def toy(request: Request, text: str | None = None, cones: tuple[Piece, ...] = ()) -> Content:
-    """Return the function max of pieces and cones, with its start. The pieces are those of ``text``, by
-    default those of the options."""
+    """Return the maximum of pieces and cones, with a starting point.
+
+    The pieces are parsed from ``text``, or from the option ``pieces`` if that is None.
+    """
     pieces = parse_pieces(request.options["pieces"] if text is None else text)
     function = Part(np.eye(2), np.array([*pieces, *cones]))
     return Content(function, ("f",), ("x", "y"), start=parse_start(request.options["start"]))
@@ -55,7 +57,7 @@ toy_lewis_overton = partial(toy, text="2x+y; -2x+y; 3y")
 
 
 def parse_start(text: str) -> tuple[float, float]:
-    """Read a start "x,y"; raise DataError if the text is not two numbers."""
+    """Parse a starting point "x,y". Raises DataError if it is not two numbers."""
     try:
         x, y = (float(part) for part in text.split(","))
     except ValueError:
@@ -66,9 +68,9 @@ def parse_start(text: str) -> tuple[float, float]:
 
 
 def parse_pieces(text: str) -> list[Piece]:
-    """Read pieces such as "2x+y; -2x+y; x^2+0.5y^2-1".
+    """Parse pieces such as "2x+y; -2x+y; x^2+0.5y^2-1".
 
-    Raises DataError if one is not a convex polynomial of at most second degree.
+    Raises DataError if one is not a convex polynomial of degree at most two.
     """
     parts = [part for part in (part.replace(" ", "") for part in text.split(";")) if part]
     if not 1 <= len(parts) <= MOST_PIECES:

@@ -1,1 +1,1 @@
-"""Readers of file formats. Each checks its input, and refuses it with file, line and reason."""
+"""Readers of file formats. They check their input, and errors name file, line and reason."""

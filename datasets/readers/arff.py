@@ -1,4 +1,4 @@
-"""ARFF: named numeric attributes and, last, hierarchical labels."""
+"""ARFF files: named numeric attributes, followed by hierarchical labels."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ NUMERIC_TYPE = re.compile(r"numeric|real|integer|\{\s*\d+\s*(?:,\s*\d+\s*)*\}", 
 
 @dataclass(frozen=True)
 class ArffTable:
-    """A file.
+    """The content of an ARFF file.
 
-    values  (n, d) float64; names of the columns
-    labels  the last field of each row as it stands; nodes that the hierarchical attribute lists
+    values  (n, d) float64; ``names`` are those of the columns
+    labels  the last field of each row, unparsed
+    nodes   nodes that the hierarchical attribute lists
     """
 
     values: np.ndarray
@@ -34,8 +35,10 @@ class ArffTable:
 
 
 def read(path: Path, *, progress: Progress | None = None) -> ArffTable:
-    """Read a file whose attributes are numbers except the last, which is hierarchical. Raises DataError with
-    file, line and reason."""
+    """Read an ARFF file whose attributes are numeric except for the last, which is hierarchical.
+
+    Raises DataError with file, line and reason if the file is invalid.
+    """
     rows = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
     names, nodes = [], None
     for number, row in rows:

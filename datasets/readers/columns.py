@@ -1,4 +1,5 @@
-"""CoNLL columns: a token a line, its fields between tabs or blanks, an empty line between sentences."""
+"""CoNLL columns: a token per line, fields separated by tabs or blanks, and an empty line between
+sentences."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ TOKEN_NUMBER, OTHER_NUMBER = re.compile(rb"\d+"), re.compile(rb"\d+[-.]\d+")
 
 @dataclass(frozen=True)
 class Column:
-    """One field of all tokens: token i has values[codes[i]]; values are distinct, in order of appearance."""
+    """One field of all tokens: token i has values[codes[i]]. Values are distinct, in order of first
+    appearance."""
 
     codes: np.ndarray
     values: list[str]
@@ -38,7 +40,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Sentences:
-    """A file: the columns, the last of which is the tag, and offsets (n_sentences + 1,) int64."""
+    """The content of a file: its columns, the last of which is the tag, and the offsets of its sentences.
+
+    ``offsets`` has shape (n_sentences + 1,), int64.
+    """
 
     columns: tuple[Column, ...]
     offsets: np.ndarray
@@ -46,13 +51,13 @@ class Sentences:
 
 @dataclass(frozen=True)
 class TokenLayout:
-    """Layout of the tokens of a file.
+    """Layout of the tokens of a file, found from its first lines.
 
-    tabs      whether tabs alone divide fields, which may then contain blanks
-    width     number of fields of a token
-    share     share of the lines with that many fields
-    sentences of the first lines
-    numbered  whether the first field counts the tokens of each sentence
+    tabs       whether only tabs separate fields, which may then contain blanks
+    width      number of fields of a token
+    share      fraction of the lines that have this number of fields
+    sentences  number of sentences
+    numbered   whether the first field numbers the tokens of each sentence
     """
 
     tabs: bool
@@ -67,7 +72,7 @@ class TokenLayout:
 
     @classmethod
     def of(cls, rows: Sequence[bytes]) -> TokenLayout:
-        """Return the layout of a file from its first lines."""
+        """Return the layout of a file, given its first lines."""
         said = [row for row in rows if row.strip() and not row.startswith(DOCUMENT)]
         tokens = [row for row in said if not row.startswith(b"#")] or said
         tabs = all(b"\t" in row for row in tokens)
@@ -93,13 +98,13 @@ def _sentences(rows: Iterable[bytes]) -> list[list[bytes]]:
 
 
 def _counted(firsts: Iterable[bytes]) -> bool:
-    """Return whether the first fields of a sentence count its tokens from 1."""
+    """Return whether the first fields of a sentence number its tokens from 1."""
     numbers = [first for first in firsts if not OTHER_NUMBER.fullmatch(first)]
     return numbers == [b"%d" % k for k in range(1, len(numbers) + 1)]
 
 
 def _split(row: bytes, tabs: bool) -> list[bytes]:
-    """Return the fields of a line; an empty list for a blank one."""
+    """Return the fields of a line; a blank line has none."""
     if not tabs or not row.strip():
         return row.split()
     return [field.strip() for field in row.rstrip().split(b"\t")]
@@ -110,10 +115,10 @@ def read(
 ) -> Sentences:
     """Read a file in UTF-8.
 
-    Only tabs divide the fields if every token has one, else blanks do. All tokens have as many fields as
-    most of the first ones. CoNLL-U gives words (FORM) and universal parts of speech (UPOS). Comments before a
-    sentence are left out, and lines between documents unless `documents` are tokens. Raises DataError with
-    file, line and reason.
+    Fields are separated by tabs if every token has one, otherwise by blanks. All tokens must have as many
+    fields as most of the first ones. Of CoNLL-U files, only words (FORM) and universal parts of speech (UPOS)
+    are read. Comments before a sentence are skipped, as are lines that separate documents unless `documents`
+    is true. Raises DataError with file, line and reason if the file is invalid.
     """
     rows = first_lines(path, member=member)
     layout = TokenLayout.of(rows)
@@ -159,7 +164,10 @@ def read(
 
 
 def ends_in_commas(rows: Iterable[bytes]) -> bool:
-    """Return whether each line has a field before the last that ends in a comma and is more than that."""
+    """Return whether each line has a field, other than the last, that ends in a comma or semicolon.
+
+    A field that consists of the comma only does not qualify.
+    """
     return all(
         any(len(field) > 1 and field.endswith((b",", b";")) for field in row.split()[:-1]) for row in rows
     )
@@ -181,7 +189,7 @@ def _check_format(path: Path, rows: Sequence[bytes], layout: TokenLayout) -> Non
 
 
 def _check_fields(where: str, fields: list[bytes], width: int) -> None:
-    """Raise DataError for fields of a token that are not ``width`` ones with something in them."""
+    """Raise DataError unless a token has exactly ``width`` non-empty fields."""
     found = len(fields)
     if found < 2:
         raise DataError(f"{where}: a token needs a word and a tag, between tabs or blanks.")

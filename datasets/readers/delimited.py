@@ -1,4 +1,4 @@
-"""CSV: rows of fields between commas, semicolons or tabs, with or without a line of names."""
+"""CSV files: rows of fields separated by commas, semicolons or tabs, with or without a header."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ Row = tuple[int, list[str]]
 class TableLayout:
     """Layout of a file, found from its first lines.
 
-    separator  of fields, of which a row has `width`
+    separator  the character between fields
+    width      the number of fields of a row
     headed     whether the first row is a header
-    names      of the columns, if the first row or the training part has them
-    classes    names of the classes 0, 1, ..., if the first row is scikit-learn's: counts of rows and
-               features, then these
-    rows       the number of rows in such a first row; else None
-    label      the column of labels
-    numeric    whether each column holds numbers, as most of its first thousand rows do
+    names      names of the columns, if the first row or the training part has them
+    classes    names of the classes 0, 1, ..., if the first row is in scikit-learn's form: numbers of rows
+               and features, then names of classes
+    rows       the number of rows according to such a first row, else None
+    label      the index of the column of labels
+    numeric    whether each column is numeric, as most of its first thousand rows are
     """
 
     separator: str
@@ -58,13 +59,14 @@ class TableLayout:
     numeric: tuple[bool, ...]
 
     def name(self, column: int) -> str:
-        """Return the name of a column, or its number from 1."""
+        """Return the name of a column, or "column k" with its number from 1."""
         return self.names[column] if self.names and self.names[column] else f"column {column + 1}"
 
 
 @dataclass(frozen=True)
 class DelimitedTable:
-    """A file: its named columns without labels and dropped ones, and the label of each row."""
+    """The content of a file: its columns with their names, without labels and dropped columns, and its
+    labels."""
 
     layout: TableLayout
     names: tuple[str, ...]
@@ -73,7 +75,7 @@ class DelimitedTable:
 
 
 def separator_of(rows: Iterable[bytes]) -> str | None:
-    """Return the separator of the fields of rows; return None if none gives most rows equally many fields."""
+    """Return the separator that gives most rows the same number of fields, or None if there is none."""
     texts = [row.decode("utf-8", "replace") for row in rows]
     for separator in SEPARATORS:
         records = _records(texts, separator)
@@ -86,7 +88,7 @@ def separator_of(rows: Iterable[bytes]) -> str | None:
 
 
 def _records(texts: Iterable[str], separator: str) -> list[list[str]]:
-    """Return the non-empty rows of texts, up to the first invalid one."""
+    """Parse lines and return the non-empty rows up to the first invalid one."""
     found = list[list[str]]()
     try:
         for row in csv.reader(texts, delimiter=separator, skipinitialspace=True):
@@ -100,7 +102,7 @@ def _records(texts: Iterable[str], separator: str) -> list[list[str]]:
 def layout(path: Path, *, label: str | None = None, header: str = "auto") -> TableLayout:
     """Return the layout of a file.
 
-    Raises DataError if its first lines are not a table, or have no column called ``label``.
+    Raises DataError if its first lines are not a table, or if there is no column called ``label``.
     """
     lines = [row for row in first_lines(path) if row.strip()]
     if not lines:
@@ -133,7 +135,8 @@ def _is_comment(row: Sequence[str], width: int) -> bool:
 
 
 def _classes_above(first: Sequence[str], width: int) -> tuple[str, ...] | None:
-    """Return names of classes from a first row of rows, features, name, name, ...; None if it is another."""
+    """Return the names in a first row of the form rows, features, name, name, ...; None if it has another
+    form."""
     if len(first) < 4 or not (first[0].isdigit() and first[1].isdigit()) or int(first[1]) != width - 1:
         return None
     return None if any(map(_is_number, first[2:])) else tuple(first[2:])
@@ -153,8 +156,10 @@ def _mostly_numbers(column: Iterable[str]) -> bool:
 
 
 def _has_names(first: Sequence[str], rest: Sequence[Sequence[str]], numeric: Sequence[bool]) -> bool:
-    """Return whether the first row is a header: it has no number in columns that have numbers. In a table
-    without numbers it is one if none of its texts is repeated in its column."""
+    """Return whether the first row is a header: most of its fields above numeric columns are not numbers.
+
+    In a table without numbers it is a header if none of its fields is repeated in its column.
+    """
     if len(first) != len(numeric):
         return False
     over_numbers = [field for field, number in zip(first, numeric, strict=True) if number and field]
@@ -175,8 +180,10 @@ def _label_column(path: Path, label: str | None, names: Sequence[str] | None, wi
 
 
 def column_called(path: Path, called: str, names: Sequence[str] | None, width: int) -> int:
-    """Return the number of the column with a name, or with a number from 1. Raises DataError if there is
-    none."""
+    """Return the index of the column with a name, or with a number counted from 1.
+
+    Raises DataError if there is none.
+    """
     lowered = [name.lower() for name in names or ()]
     if called in (names or ()):
         return list(names or ()).index(called)
@@ -190,7 +197,7 @@ def column_called(path: Path, called: str, names: Sequence[str] | None, width: i
 
 
 def labels_of(path: Path) -> tuple[Callable[[bytes], list[bytes]], int]:
-    """Return a function that gives the label of a line, as a list, and the fields of a line."""
+    """Return a function that extracts the label of a line, as a list, and the number of fields of a line."""
     found = layout(path)
     separator, place = found.separator.encode(), slice(found.label, found.label + 1)
 
@@ -212,12 +219,12 @@ def read(
     like: DelimitedTable | None = None,
     progress: Progress | None = None,
 ) -> DelimitedTable:
-    """Read a file in UTF-8, whose columns hold numbers or texts.
+    """Read a file in UTF-8 whose columns are numeric or text.
 
-    `label` names the column of labels; by default it is the one called label, class, target or y, else the
-    last. `header` "yes" or "no" overrides whether the first row has names. Columns in `drop` are left out, as
-    is an unnamed first column: data frames write their index there. `like` is the training part of a test
-    part. Raises DataError with file, line and reason.
+    `label` names the column of labels. By default it is the column called label, class, target or y, or else
+    the last. `header` is "yes", "no" or "auto" and determines whether the first row has names. Columns in
+    `drop` are skipped, and so is an unnamed first column, in which data frames write their index. For a test
+    part, `like` is the training part. Raises DataError with file, line and reason if the file is invalid.
     """
     form = layout(path, label=label, header=header)
     if like is not None:
@@ -260,7 +267,10 @@ def read(
 
 
 def _fitted(path: Path, form: TableLayout, train: TableLayout) -> TableLayout:
-    """Return the layout of a test part, with the columns of the training part."""
+    """Return the layout of a test part, adapted to that of the training part.
+
+    Raises DataError if their columns differ.
+    """
     if form.width != train.width:
         raise DataError(f"{path.name} has {form.width:,} columns but the training part has {train.width:,}.")
     if form.names and train.names and form.names != train.names:
@@ -270,7 +280,7 @@ def _fitted(path: Path, form: TableLayout, train: TableLayout) -> TableLayout:
 
 
 def _rows(path: Path, form: TableLayout, progress: Progress | None) -> Iterator[Row]:
-    """Return the rows that are not empty, each with the line that it ends at."""
+    """Yield the non-empty rows, each with the number of its last line."""
     lines = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
     texts = (decoded(path, number, row).removesuffix("\r") for number, row in lines)
     reader = csv.reader(texts, delimiter=form.separator, skipinitialspace=True, strict=True)

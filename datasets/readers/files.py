@@ -1,4 +1,4 @@
-"""Reading files, compressed or not, within limits."""
+"""Reading of files, compressed or not, within limits."""
 
 from __future__ import annotations
 
@@ -43,12 +43,11 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 def chunks(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> Iterator[bytes]:
-    """Return the decompressed content of a file in pieces of at most READ_CHUNK_BYTES; gz, bz2, xz and zip by
-    suffix.
+    """Yield the decompressed content of a file in chunks of at most READ_CHUNK_BYTES.
 
-    `member` names the file inside a zip that holds several; `progress` is called with the share of the file
-    on disk that was read. Raises DataError for a file that cannot be opened, is damaged or has more than
-    `limit` bytes inside.
+    Compression by gz, bz2, xz or zip is recognized by the suffix. `member` names the file inside a zip
+    archive with several files. `progress` is called with the fraction of the file on disk that has been read.
+    Raises DataError if the file cannot be opened, is damaged or contains more than `limit` bytes.
     """
     total = 0
     try:
@@ -94,24 +93,24 @@ def _decompressed(path: Path, raw: io.BufferedReader, member: str | None) -> IO[
 
 
 def _by_the_system(name: str) -> bool:
-    """Return whether an entry of a zip is a folder, or a file that macOS or Windows adds."""
+    """Return whether an entry of a zip archive is a folder, or a file added by macOS or Windows."""
     parts = name.split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._") or parts[-1] in ("", ".DS_Store", "Thumbs.db")
 
 
 def read_bytes(path: Path, *, progress: Progress | None = None) -> bytes:
-    """Return the whole decompressed content of a file; for sets known to be small. Errors as `chunks`."""
+    """Return the whole decompressed content of a small file. Raises DataError as `chunks` does."""
     return b"".join(chunks(path, limit=MAX_SMALL_BYTES, progress=progress))
 
 
 def line_blocks(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> Iterator[bytes]:
-    """Return the content in pieces of whole lines, a byte order mark left out; the last line may lack its
-    end. Lines that end with a carriage return alone get a line feed in its place.
+    """Yield the content of a text file in blocks of whole lines; the last line may lack its line feed.
 
-    Raises DataError as `chunks`, for a line that is too long, too many lines, UTF-16 and NUL bytes, which no
-    other text has.
+    A byte order mark is skipped, and carriage returns that end lines by themselves are replaced by line
+    feeds. Raises DataError as `chunks` does, and if a line is too long or there are too many. Raises it, too,
+    for UTF-16 and for NUL bytes, which no other text contains.
     """
     rest, lines, returns = b"", 0, False
     for number, chunk in enumerate(chunks(path, limit=limit, progress=progress, member=member)):
@@ -147,18 +146,18 @@ def line_blocks(
 def numbered_lines(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """Return the lines without their ends, each with its number, from 1 on. Errors as `line_blocks`."""
+    """Yield the lines without line ends, numbered from 1. Raises DataError as `line_blocks` does."""
     blocks = line_blocks(path, limit=limit, progress=progress, member=member)
     return enumerate((row for block in blocks for row in block.removesuffix(b"\n").split(b"\n")), 1)
 
 
 def first_lines(path: Path, *, member: str | None = None) -> list[bytes]:
-    """Return the first lines of a file, at most SAMPLE_LINES, without their ends. Errors as `line_blocks`."""
+    """Return the first SAMPLE_LINES lines without line ends. Raises DataError as `line_blocks` does."""
     return [row.removesuffix(b"\r") for _, row in islice(numbered_lines(path, member=member), SAMPLE_LINES)]
 
 
 def decoded(path: Path, number: int, row: bytes) -> str:
-    """Return a line of a text in UTF-8. Raises DataError for anything else."""
+    """Decode a line as UTF-8. Raises DataError if that is not possible."""
     try:
         return row.decode()
     except UnicodeDecodeError:
@@ -166,6 +165,6 @@ def decoded(path: Path, number: int, row: bytes) -> str:
 
 
 def read_lines(path: Path, *, progress: Progress | None = None) -> list[str]:
-    """Return the lines of a small text in UTF-8 without their ends. Errors as `line_blocks`."""
+    """Return the lines of a small UTF-8 file without line ends. Raises DataError as `line_blocks` does."""
     rows = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
     return [decoded(path, number, row.removesuffix(b"\r")) for number, row in rows]

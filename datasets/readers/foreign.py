@@ -1,4 +1,4 @@
-"""Formats that are known by sight and are not read here."""
+"""Formats that are recognized but not supported."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NAMED_FEATURE = re.compile(rb"\S*[=:]\S*|__\w+__")
 
 
 def of_another_format(rows: Sequence[bytes]) -> str | None:
-    """Return the unsupported format that the first lines of a file indicate, with a remedy.
+    """Return the unsupported format that the first lines of a file suggest, with a remedy, or None.
 
-    Return None if they indicate none. Lines without text are left out of ``rows``.
+    ``rows`` must not contain empty lines.
     """
     if not rows:
         return None
@@ -33,7 +33,7 @@ def of_another_format(rows: Sequence[bytes]) -> str | None:
 
 
 def has_named_features(rows: Sequence[bytes]) -> bool:
-    """Return whether most lines are a label and then features with names, as in CRFsuite's own format."""
+    """Return whether most lines are a label followed by named features, as in CRFsuite's format."""
     fields = [row.split(b"\t") if b"\t" in row else row.split() for row in rows]
     named = sum(len(row) > 1 and all(map(NAMED_FEATURE.fullmatch, row[1:])) for row in fields)
     # a single feature:value may be a tag, and name=value is none

@@ -1,4 +1,4 @@
-"""Hierarchies of classes: a path of nodes from the top a line (LSHTC), or a parent and a child a line."""
+"""Hierarchies of classes: on each line a path of nodes from the top (LSHTC), or a parent and a child."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ HIERARCHY_FORMAT = "a line is a path of nodes from the top down, or a parent and
 
 
 def read(path: Path, *, progress: Progress | None = None) -> Tree:
-    """Return the tree under a common root.
+    """Return the tree in a file, with a common root.
 
-    Raises DataError with file, line and reason: a node has two parents, a line holds one node or a cycle.
+    Raises DataError with file, line and reason if a node has two parents, if a line has only one node, or for
+    a cycle.
     """
     parent: dict[str, str] = {}
     for line, row in numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress):

@@ -1,4 +1,4 @@
-"""IDX: arrays of bytes, as the MNIST digits come."""
+"""IDX files: arrays of bytes, the format of the MNIST digits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ MAX_DIMENSIONS = 8
 
 
 def read(path: Path, *, progress: Progress | None = None) -> np.ndarray:
-    """Return the array, uint8.
+    """Return the array in an IDX file, as uint8.
 
-    Raises DataError for another type of entries or a length that does not fit the header.
-
-    The header is two zero bytes, the type (8 is uint8), the number of dimensions, and each as a big-endian
-    int32.
+    The header is two zero bytes, the type (8 is uint8), the number of dimensions, and each dimension as a
+    big-endian int32. Raises DataError for another type, or if the file's length does not match the header.
     """
     data = read_bytes(path, progress=progress)
     if len(data) < 4 or data[:3] != b"\0\0\x08" or data[3] > MAX_DIMENSIONS or len(data) < 4 + 4 * data[3]:

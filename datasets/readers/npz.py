@@ -1,4 +1,4 @@
-"""NPZ: named NumPy arrays, read without pickles."""
+"""NPZ files: named NumPy arrays, read without pickle."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Arrays:
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file is an NPZ file, by its name or, if it is a zip, by the names in it."""
+    """Return whether a file is an NPZ file, by its suffix or, if it is a zip archive, by the names of its
+    entries."""
     if path.suffix.lower() == ".npz":
         return True
     try:
@@ -52,12 +53,12 @@ def is_archive(path: Path) -> bool:
 def read_samples(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, weights: str | None = None
 ) -> tuple[Arrays, Arrays | None, Mapping[str, tuple[str, ...]]]:
-    """Return the training part, the test part if the file has one, and the names that it gives.
+    """Return the training part, the test part or None, and the names of features and classes in a file.
 
-    Samples are an array, or a matrix as SciPy's save_npz writes it, with labels added; names are in arrays
-    feature_names and target_names. ``weights`` names the array of sample weights, to which _train and _test
-    are added as to X and y. Other arrays are not read. Raises DataError for a file without samples and
-    labels, one that has more than ``limit`` bytes when decompressed, and arrays of other than numbers.
+    Samples are an array, or a sparse matrix written by SciPy's save_npz to which labels were added. Names are
+    in arrays feature_names and target_names. ``weights`` names the array of sample weights; _train and _test
+    are appended to it as to X and y. Other arrays are not read. Raises DataError if there are no samples or
+    labels, if the file exceeds ``limit`` bytes when decompressed, or if an array is not numeric.
     """
     if progress:
         progress(f"reading {path.name}", None)
@@ -87,7 +88,7 @@ def read_samples(
 
 
 def names_of_arrays(path: Path, limit: int = MAX_BYTES) -> Sequence[str]:
-    """Return the names of the arrays of a file, after checking how large they are."""
+    """Return the names of the arrays in a file. Raises DataError if they exceed ``limit`` bytes."""
     try:
         with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
@@ -101,7 +102,7 @@ def names_of_arrays(path: Path, limit: int = MAX_BYTES) -> Sequence[str]:
 
 
 def _pairs(names: Sequence[str], suffix: str) -> list[tuple[str, str]]:
-    """Return names of samples and labels of a part that are there."""
+    """Return the names of the arrays of samples and labels of a part, or an empty list if one is missing."""
     samples, labels = ([name + suffix for name in some] for some in (SAMPLE_ARRAYS, LABEL_ARRAYS))
     found = [name for name in samples if name in names], [name for name in labels if name in names]
     return [(found[0][0], found[1][0])] if all(found) else []
@@ -135,7 +136,7 @@ def _part(path: Path, samples: str, labels: str, weights: str | None) -> Arrays:
 def read(path: Path, *names: str) -> tuple[np.ndarray, ...]:
     """Return the arrays called `names`.
 
-    Raises DataError for a damaged file, a missing array and arrays of Python objects.
+    Raises DataError if the file is damaged, an array is missing or an array consists of Python objects.
     """
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
@@ -158,7 +159,8 @@ def read(path: Path, *names: str) -> tuple[np.ndarray, ...]:
 
 
 def read_labels(path: Path, name: str, n_classes: int) -> np.ndarray:
-    """Return the array as (n,) int32 codes 0 .. n_classes - 1. Raises DataError for anything else."""
+    """Return an array of integer codes from 0 to n_classes - 1 as (n,) int32. Raises DataError if
+    it is not."""
     (codes,) = read(path, name)
     if (
         codes.ndim != 1
@@ -172,7 +174,7 @@ def read_labels(path: Path, name: str, n_classes: int) -> np.ndarray:
 
 
 def read_names(path: Path, name: str) -> tuple[str, ...]:
-    """Return the array as texts. Raises DataError for anything else."""
+    """Return a one-dimensional array of strings as a tuple. Raises DataError if it is anything else."""
     (texts,) = read(path, name)
     if texts.ndim != 1 or texts.dtype.kind != "U":
         raise DataError(f"{path.name}: {name} should be a row of texts; get the file again.")
@@ -180,8 +182,7 @@ def read_names(path: Path, name: str) -> tuple[str, ...]:
 
 
 def read_sparse(path: Path) -> scipy.sparse.csr_matrix:
-    """Return the matrix that SciPy's save_npz wrote, in CSR or CSC form. Raises DataError for anything
-    else."""
+    """Return a CSR or CSC matrix that SciPy's save_npz wrote. Raises DataError if it is anything else."""
     form = "csr"  # whose arrays were saved by name
     if "format" in names_of_arrays(path):
         form = b"".join(read(path, "format")[0].astype("S").ravel()[:1]).decode("latin-1")
@@ -193,10 +194,10 @@ def read_sparse(path: Path) -> scipy.sparse.csr_matrix:
 
 
 def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.sparse.csr_matrix:
-    """Return the CSR matrix kept as data (unless all are `ones`), indices, indptr and shape, names with a
-    prefix.
+    """Return the CSR matrix stored as arrays indices, indptr, shape and data, whose names start with
+    ``prefix``.
 
-    Raises DataError where these do not make a matrix.
+    With `ones` there is no data, as all entries are 1. Raises DataError if the arrays are not a valid matrix.
     """
     kept = ("indices", "indptr", "shape") if ones else ("indices", "indptr", "shape", "data")
     indices, indptr, shape, *data = read(path, *(prefix + name for name in kept))
@@ -218,9 +219,9 @@ def _matrix(
     indptr: np.ndarray,
     shape: np.ndarray,
 ) -> scipy.sparse.csr_matrix:
-    """Return the matrix that arrays make, of ones if there are no ``data``.
+    """Return the matrix with these arrays; its entries are 1 if ``data`` is None.
 
-    Raises DataError if they do not make a matrix.
+    Raises DataError if the arrays are not a valid matrix.
     """
     kind = {"csr": scipy.sparse.csr_matrix, "csc": scipy.sparse.csc_matrix}[form]
     try:

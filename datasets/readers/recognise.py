@@ -1,4 +1,4 @@
-"""Recognition of the format of a user's file, and checks of its limits, before it is read."""
+"""Recognition of the format of a user's file, and checks of its limits, before it is loaded."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ TABLE_SUFFIXES, TAGGED_SUFFIXES = (".csv", ".tsv", ".tab"), (".conll", ".conllu"
 
 
 def format_of(path: Path) -> str:
-    """Return "svmlight", "csv", "npz" or "columns", judged from the first lines. Raises DataError, with the
-    supported formats, if they match none."""
+    """Return the format of a file, "svmlight", "csv", "npz" or "columns", judged from its first lines.
+
+    Raises DataError, which lists the supported formats, if it has none of them.
+    """
     if npz.is_archive(path):
         return "npz"
     _check_beginning(path)
@@ -71,8 +73,10 @@ def _check_beginning(path: Path) -> None:
 
 
 def _is_table(path: Path, rows: Sequence[bytes], said: Sequence[bytes]) -> bool:
-    """Return whether rows are a table. One between tabs differs from tagged words by its name, empty lines
-    between sentences, numbers and its length."""
+    """Return whether rows are a table rather than tagged words.
+
+    If both are separated by tabs, the file's name, empty lines, numbers and the length decide.
+    """
     separator = delimited.separator_of(said)
     layout = columns.TokenLayout.of(rows)
     if separator is None or (layout.sentences > 1 and layout.share == 1 and layout.width > 1):
@@ -90,19 +94,19 @@ def _is_table(path: Path, rows: Sequence[bytes], said: Sequence[bytes]) -> bool:
 
 
 def _numbers(rows: Iterable[Sequence[bytes]]) -> float:
-    """Return the share of fields that are numbers."""
+    """Return the fraction of fields that are numbers."""
     found = [NUMBER_PATTERN.fullmatch(field.strip()) is not None for row in rows for field in row]
     return sum(found) / max(len(found), 1)
 
 
 def _is_of_numbers(said: Sequence[bytes], layout: columns.TokenLayout) -> bool:
-    """Return whether rows, none of them empty, are a table of numbers between blanks."""
+    """Return whether non-empty rows are a table of numbers separated by blanks."""
     share = _numbers(row.split() for row in said)
     return layout.sentences == 1 and not layout.tabs and (share == 1 or (share >= 0.5 and layout.width > 2))
 
 
 def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
-    """Raise DataError if a file exceeds the limits; nothing of the file is kept."""
+    """Raise DataError if a file exceeds the limits, without storing its content."""
     if path.stat().st_size > limits.size:
         raise DataError(
             f"{path.name} has more than {limits.size:,} bytes: compress it, or take a part of it."

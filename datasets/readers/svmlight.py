@@ -1,4 +1,4 @@
-"""Rows of `label[,label...] index:value ...`: svmlight, LIBSVM and LSHTC documents."""
+"""Files of rows `label[,label...] index:value ...`: svmlight, LIBSVM and LSHTC documents."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ LARGEST_LABEL = 1 << 53
 
 @dataclass(frozen=True)
 class Samples:
-    """Rows of a file.
+    """The samples in a file.
 
-    X        (n, largest index + 1) CSR, with the columns numbered as in the file
-    labels   flat, those of row i are labels[offsets[i] : offsets[i + 1]]
-    lines    (n,) line of each row, counted from 1
+    X        (n, largest index + 1) CSR, with the column indices of the file
+    labels   flat; those of row i are labels[offsets[i] : offsets[i + 1]]
+    lines    (n,) line number of each row, from 1
     """
 
     X: scipy.sparse.csr_matrix
@@ -40,17 +40,22 @@ class Samples:
     lines: np.ndarray
 
     def check_single(self, path: Path, right: str) -> None:
-        """Raise DataError with the first line that has no label or several, and with the ``right`` form."""
+        """Raise DataError unless each sample has exactly one label.
+
+        The message names the first line with none or several, followed by ``right``, which describes the
+        correct form.
+        """
         other = np.flatnonzero(np.diff(self.offsets) != 1)
         if len(other):
             raise DataError(f"{path.name}, line {self.lines[other[0]]}: {right}.")
 
 
 def read(path: Path, *, progress: Progress | None = None) -> Samples:
-    """Read a file, compressed or not, piece by piece.
+    """Read a file, compressed or not, in chunks.
 
     Blank lines and comments are skipped; a byte order mark, CRLF, tabs and `qid:` are accepted. Indices may
-    come in any order but only once in a line. Raises DataError with file, line and reason.
+    be in any order but must not be repeated in a line. Raises DataError with file, line and reason if the
+    file is invalid.
     """
     matrices: list[scipy.sparse.csr_matrix] = []
     lines, labels, offsets = list[int](), list[float](), [0]
@@ -82,7 +87,7 @@ def read(path: Path, *, progress: Progress | None = None) -> Samples:
 def fits(rows: Iterable[bytes]) -> bool:
     """Return whether at least half of the lines are a label followed only by index:value fields.
 
-    At least one such field must occur in all the lines together.
+    There must be at least one such field.
     """
     fields = [row.split() for row in map(_plain, rows) if row]
     features = [sum(FEATURE_PATTERN.fullmatch(field) is not None for field in row) for row in fields]
@@ -91,7 +96,7 @@ def fits(rows: Iterable[bytes]) -> bool:
 
 
 def _plain(row: bytes) -> bytes:
-    """Return a line without its comment and query, its labels in one word if it has any."""
+    """Return a line without comment and query id, and without blanks between its labels."""
     row = row.partition(b"#")[0]
     if b"qid:" in row:
         row = QID.sub(b"", row)
@@ -111,7 +116,7 @@ def _label(word: bytes) -> float:
 
 
 def _matrix(path: Path, features: list[bytes], lines: list[int]) -> scipy.sparse.csr_matrix:
-    """Return rows of features, with indices in order."""
+    """Return a matrix of rows of features, with sorted indices."""
     text = b" ".join([b"", *features, b""])
     words = text.replace(b":", b" ").split()
     ends = np.cumsum([0, *(row.count(b":") for row in features)])
@@ -141,7 +146,7 @@ def _matrix(path: Path, features: list[bytes], lines: list[int]) -> scipy.sparse
 
 
 def _wrong(feature: bytes) -> str | None:
-    """Describe the error in a feature in a clause; return None if there is none."""
+    """Return what is wrong with a feature, or None if it is valid."""
     index, colon, value = feature.partition(b":")
     if not index.isdigit():
         return "a feature index is not a whole number of at least 0"

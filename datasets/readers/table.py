@@ -1,4 +1,4 @@
-"""Tables: a number in each field between commas, with or without one field of text."""
+"""Tables of numbers separated by commas, with or without one column of text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .files import NOT_FINITE, numbered_lines
 def read(
     path: Path, *, text_column: int | None = None, progress: Progress | None = None
 ) -> tuple[np.ndarray, list[str]]:
-    """Return the numbers (n, fields), float64, and the texts of the text column, which is not among the
-    numbers.
+    """Return the numbers (n, fields), float64, and the strings of the text column, which is not among the
+    fields.
 
-    ``text_column`` is 0 for the first column or -1 for the last, which may contain commas. All lines have as
-    many fields as the first. Blank lines and those that start with % are skipped. Raises DataError with file,
-    line and reason.
+    ``text_column`` is 0 for the first column or -1 for the last, which may contain commas. All lines must
+    have as many fields as the first. Blank lines and those that start with % are skipped. Raises DataError
+    with file, line and reason if the file is invalid.
     """
     rows = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
     return parse(path, rows, text_column=text_column)
@@ -32,8 +32,7 @@ def read(
 def parse(
     path: Path, rows: Iterable[tuple[int, bytes]], *, text_column: int | None = None, width: int = 0
 ) -> tuple[np.ndarray, list[str]]:
-    """Read as `read` does, from lines with their numbers; `width` is the number of fields, 0 for as many as
-    the first line has."""
+    """Parse numbered lines as `read` does; `width` is the number of fields, 0 for that of the first line."""
     values, texts = array("d"), list[str]()
     for line, row in rows:
         row = row.strip()
@@ -59,7 +58,7 @@ def parse(
 
 
 def _numbers(fields: list[bytes]) -> list[float] | None:
-    """Return the fields as finite numbers; return None if a field is not one."""
+    """Return the fields as finite numbers, or None if a field is not one."""
     try:
         numbers = list(map(float, fields))
     except ValueError:
@@ -68,7 +67,7 @@ def _numbers(fields: list[bytes]) -> list[float] | None:
 
 
 def _reason(fields: list[bytes], width: int) -> str:
-    """Return why these fields are not ``width`` numbers, in a clause."""
+    """Return why these fields are not ``width`` numbers."""
     fields = [field.strip() for field in fields]
     if len(fields) > width and all(fields):
         return "there are too many fields"

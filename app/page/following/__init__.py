@@ -1,1 +1,1 @@
-"""Pages on the runs of another page: a lesson and how it begins, and the window of one plot."""
+"""Pages that show the runs of another page: lessons, the button that starts them, and windows of one plot."""

@@ -1,4 +1,4 @@
-"""The page of a lesson: the teacher's problem, runs, plots and tab, and nothing to change them."""
+"""The page of a lesson: the teacher's problem, runs, plots and tab, without controls."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ from solverscope.app.serving.classroom import ALONE_ARGUMENT, TEACH_ARGUMENT, Le
 from solverscope.app.settings.recipe import info_of
 from solverscope.app.views import TABS, PastRuns, Path, Sweep, View
 
-#: Said once there is nothing to follow.
+#: Notice at the end of the lesson.
 LESSON_OVER = "The lesson is over. What is on this page stays until you close it."
-#: Said in place of a tab that has runs of its own.
+#: Text in place of a tab that has runs of its own.
 NOT_SHOWN = "The tab {} is not shown in a lesson."
 LESSON_NOT_STARTED = "The teacher has not started a run yet."
-#: Tabs with runs of their own, and with what only who works on the page may reach.
+#: Tabs with runs of their own, and with data that only the teacher may see.
 OWN: tuple[type[View], ...] = (Path, PastRuns, Sweep)
-#: Tabs that a page which all share holds: whoever comes builds each of them, also those that are hidden.
+#: Maximal number of tabs on a shared page: each browser builds all of them, also hidden ones.
 HELD = 3
 
 
 class FollowPage:
-    """The page of a lesson's followers. All followers share one, with the teacher's cursor, axes and tab. A
-    follower who explores ``alone`` has one with a cursor and tabs of their own, on the same runs."""
+    """The page of a lesson's followers, who share it, with the teacher's cursor, axes and tab.
+
+    If ``alone``, it is the page of a single follower who explores the same runs with a separate cursor and
+    tabs.
+    """
 
     def __init__(self, lesson: Lesson, *, alone: bool = False) -> None:
         self.lesson, self.alone = lesson, alone
@@ -64,7 +67,7 @@ class FollowPage:
         self.update()
 
     def view(self) -> object:
-        """Return the page itself."""
+        """Return the page as a Panel object."""
         rows = ui.column(self.legend, kind="runs needs-server")
         bar = [self.tab_bar] if self.alone else []
         main = ui.column(
@@ -85,7 +88,7 @@ class FollowPage:
         return frame("Lesson · Solverscope", header, [], [main, foot], 0)
 
     def update(self) -> None:
-        """Show the problem of the teacher's page, and its open tab."""
+        """Show the teacher's problem and open tab."""
         teacher = self.teacher
         if self.lesson.over or teacher.session.closed:
             self.session.over = True
@@ -108,19 +111,19 @@ class FollowPage:
             self.help.tell([*self.top_views.shown, *(view for view in self.tabs.values() if view.visible)])
 
     def _about(self) -> str:
-        """Return the name of the problem and its λ, as HTML."""
+        """Return the data set and λ of the problem, as HTML."""
         setting = self.teacher.problem.setting
         lam = "" if setting.lam is None else f", λ = {setting.lam:g}"
         return html.escape(f"{setting.data if self._listed else 'a file of the teacher'}{lam}")
 
     @property
     def _listed(self) -> bool:
-        """Return whether the data are in the server's list; other files are private to the teacher."""
+        """Return whether the server lists the data set; other files are private to the teacher."""
         return not info_of(self.teacher.problem.setting.data).paths
 
     def _ways(self) -> str:
-        """Return links to a page for exploring alone, back to the lesson, and to an independent page with
-        these settings."""
+        """Return links: to a page for exploring alone or back to the lesson, and to a page with the same
+        settings."""
         code = self.lesson.code
         arguments = {TEACH_ARGUMENT: code} if self.alone else {TEACH_ARGUMENT: code, ALONE_ARGUMENT: "1"}
         here = f"?{urlencode(arguments)}"
@@ -132,7 +135,7 @@ class FollowPage:
         return " ".join(links)
 
     def _show_tab(self) -> None:
-        """Show the teacher's tab, or the follower's own if they explore alone."""
+        """Show the teacher's tab, or that of the follower who explores alone."""
         chosen = self.tab_bar.chosen if self.alone else self.teacher.tab_bar.chosen
         kind = TABS[chosen]
         shown = not issubclass(kind, OWN)

@@ -1,4 +1,4 @@
-"""The runs of a page in another window: a session of its own, on the runs of the first."""
+"""Sessions of other windows, which show the runs of a page's session."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class FollowingSession(Session):
     """A session that draws the runs of another session, its ``leader``; closing it does not affect the
     leader.
 
-    While it ``follows``, cursor and hidden runs are the leader's. With ``steers`` it may change both there,
-    and the runs: this is for a second window of the same visitor, not for followers of a lesson.
+    If it ``follows``, the cursor and hidden runs are the leader's. If it ``steers``, it may change these and
+    the runs, as a second window of the same visitor does; followers of a lesson may not.
     """
 
     def __init__(self, leader: Session, *, steers: bool = True, follows: bool = True) -> None:
@@ -27,7 +27,7 @@ class FollowingSession(Session):
             self._hidden = leader._hidden
         if steers:
             leader.steered_by.add(self)
-        #: Whether there is nothing to follow any more: what is seen stays.
+        #: Whether the leader has ended, so that the page no longer changes.
         self.over = False
         self._seen: tuple[object, ...] = ()
         self._go_along()
@@ -35,7 +35,7 @@ class FollowingSession(Session):
 
     @property
     def at_rest(self) -> bool:
-        """Return whether the leader has nothing new, so that no tick is needed."""
+        """Return whether the leader has ended, so that no ticks are needed."""
         return self.over
 
     def tick(self) -> None:
@@ -58,7 +58,7 @@ class FollowingSession(Session):
             self.cursor.keep(run=lead.run, iteration=lead.iteration, follow=lead.follow)
 
     def _moved(self, *events: param.parameterized.Event) -> None:
-        """Request a visitor's move from the leader's page, which alone may change its state."""
+        """Ask the leader's page to make a visitor's move, since only that page may change its state."""
         own, lead = self.cursor, self.leader.cursor
         if own.keeping_up or not self.steers:
             return
@@ -67,10 +67,10 @@ class FollowingSession(Session):
         self.leader.asked.append(lambda: (setattr(lead, "chosen", True), lead_to()))
 
     def _go_to_hits(self) -> None:
-        """Do nothing: the leader moves its cursor to the iterate at which a run was paused."""
+        """Do nothing, as the leader moves its cursor to the iterate at which a run was paused."""
 
     def clear(self) -> None:
-        """Do nothing: the runs belong to the leader."""
+        """Do nothing, as the runs belong to the leader."""
 
     def toggle(self, run: DisplayedRun) -> None:
         if self.steers or not self._follows:

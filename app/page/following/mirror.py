@@ -1,17 +1,17 @@
-"""The settings of a view, copied to another view of its kind."""
+"""Copying of a view's settings to another view of the same class."""
 
 from __future__ import annotations
 
 from solverscope.app.views import View
 
-#: Types of what menus, sliders and fields set: other parameters of a view are what it draws.
+#: Types of the values of menus, sliders and fields; parameters of other types are what a view draws.
 PLAIN_TYPES = (str, int, float, bool, type(None))
 
 
 def mirror(view: View, other: View) -> None:
-    """Copy the settings of a view, and of its parts, to another view of the same kind.
+    """Copy the settings of a view, and of its parts, to another view of the same class.
 
-    They are its axes, menus, sliders and fields, and the zoom of each plot.
+    These are its axes, menus, sliders and fields, and the zoom of each plot.
     """
     _same_settings(view, other)
     figures = {drawn.name: drawn for _, drawn in view.shown_figures()}

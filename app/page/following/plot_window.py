@@ -1,4 +1,4 @@
-"""A single view in a second window, next to the page that it follows."""
+"""A second window with a single view, which follows a page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from solverscope.app.page.theme_toggle import ThemeToggle
 from solverscope.app.page.type_size import LARGE_VIEW, TypeSize
 from solverscope.app.views import ProblemView, View
 
-#: What is said once there is nothing to follow.
+#: Notice after the followed page was closed.
 GONE = "The page of this window is closed, and its runs are gone."
 
 
 class PlotWindow:
-    """The view that draws the figure ``name`` of the page with this ``token``, with the rows of its runs.
+    """A window with the view that draws the figure ``name`` on the page with this ``token``, and a legend.
 
-    Raises ValueError if the page does not exist or does not have the plot.
+    Raises ValueError if the page does not exist or does not have the figure.
     """
 
     def __init__(self, name: str, token: str) -> None:
@@ -36,12 +36,12 @@ class PlotWindow:
         self.session.show_in(self.plot)
 
     def update(self) -> None:
-        """Report that the followed page was closed."""
+        """Show a notice if the followed page was closed."""
         gone = self.session.leader.closed
         self.notice.object = f'<p class="note error" role="alert">{GONE}</p>' if gone else ""
 
     def view(self) -> object:
-        """Return the page itself."""
+        """Return the page as a Panel object."""
         rows = ui.column(self.legend, kind="runs needs-server")
         shown = ui.column(self.plot, kind="tabs")
         main = ui.column(self.notice, rows, shown, kind="main")
@@ -63,7 +63,7 @@ def _drawing(leader: Session, name: str) -> View:
 
 
 def again(view: View, session: Session) -> View:
-    """Return another view of the same kind with the same settings."""
+    """Return another view of the same class with the same settings."""
     if isinstance(view, ProblemView):
         return type(view)((), session.cursor, problem=view.problem)
     made = type(view)((), session.cursor)

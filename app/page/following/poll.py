@@ -1,4 +1,4 @@
-"""The poll of a lesson: the question of the teacher's story, shown to followers."""
+"""The poll of a lesson: followers answer the question of the teacher's story."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from solverscope.app import ui
 from solverscope.app.page.prediction import Prediction
 from solverscope.app.ui.component import Component
 
-#: Receipts that are shown at once at most: more answers are not expected between two updates.
+#: Maximal number of receipts shown at a time; more answers are not expected between two updates.
 MAX_RECEIPTS = 200
 
 
 class Poll(Component):
-    """The question on a page that follows. A watcher of the session.
+    """The question on a follower's page, updated at each tick of the session.
 
-    A browser gives each answer a random number, and finds it among the ``receipts`` once the answer is
+    A browser adds a random number to each answer, and finds it among the ``receipts`` once the answer is
     counted. All followers see the receipts, which reveal neither author nor answer.
     """
 

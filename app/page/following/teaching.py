@@ -1,4 +1,4 @@
-"""*Teach this*: the button in the header, and the short address that others follow this page at."""
+"""The button *Teach this* in the header, and the short URL at which others follow this page."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from solverscope.app.serving.classroom import TEACH_ARGUMENT, Lesson, own_addres
 from solverscope.app.serving.serve_options import PUBLIC_FLAG, Serving
 from solverscope.app.ui.component import Component
 
-#: Said where only this machine is answered.
+#: Note if the server only answers this machine.
 LOCAL_ONLY = (
     "Only this machine can open it now. To let others in, start the server with: "
     f"panel serve app --args {PUBLIC_FLAG}"
 )
-#: Said where a proxy brings visitors.
+#: Note if visitors come through a proxy.
 BEHIND_PROXY = "Only those can open it whom the proxy before this server lets in."
 
 
 class Teaching(Component):
-    """The start of a lesson on ``page``, which ends with the page or before. A watcher of the session."""
+    """The button that starts and ends a lesson on ``page``, which ends with the page at the latest."""
 
     code = param.String(default="", doc="the code of the lesson; empty while there is none")
     address = param.String(default="", doc="what is added to the page's own address")
@@ -53,12 +53,12 @@ class Teaching(Component):
                 self.param.update(code="", address="", followers=0)
 
     def update(self) -> None:
-        """Update the counts of followers and of their answers."""
+        """Update the number of followers and the counts of their answers."""
         self.followers = 0 if self.lesson is None else self.lesson.followers
         self.counts = self._page.prediction.counts
 
     def close(self) -> None:
-        """End the lesson; the pages of present followers stay as they are."""
+        """End the lesson; the pages of current followers stay as they are."""
         if self.lesson is not None:
             self.lesson.end()
             self.lesson = None

@@ -1,1 +1,1 @@
-"""The sidebar: data, λ, solvers, limits, breakpoints."""
+"""The panels of the sidebar: data, λ, solvers, limits, breakpoints."""

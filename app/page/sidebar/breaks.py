@@ -1,4 +1,4 @@
-"""Pause when: conditions over the record at which runs are held."""
+"""The field *Pause when*: conditions on the record of an iterate at which runs are paused."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ SUGGESTIONS = [
     for title, text in USUAL_CONDITIONS.items()
     for number in [OFFERED.get(text, 100)]
 ]
-#: What is offered where a condition holds every run at its start.
+#: Label of the button that is offered if a condition pauses runs at their start.
 LATER = "from iterate 1"
 
 
 def parse(text: str) -> tuple[Condition, ...]:
-    """Read conditions separated by semicolons; raise ValueError if one is invalid."""
+    """Parse conditions separated by semicolons. Raises ValueError if one is invalid."""
     return tuple(Condition.parse(part) for part in text.split(";") if part.strip())
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """The declaration of the field for conditions."""
+    """The declaration of the input field for conditions."""
 
     name: str = "condition"
     title: str = "condition"
@@ -47,8 +47,7 @@ class Conditions:
 class Breaks(FieldForm):
     """The field of the conditions at which runs pause. Valid conditions apply to the session's runs at once.
 
-    As a watcher of the session, it notices runs that a condition pauses at iterate 0. It then offers to test
-    that condition only from iterate 1 on.
+    If a condition pauses runs at iterate 0, the field offers to test it from iterate 1 on.
     """
 
     def __init__(self, session: Session, on_change: Any) -> None:
@@ -57,7 +56,7 @@ class Breaks(FieldForm):
         self.text = self._note = ""
 
     def show(self, text: str) -> None:
-        """Show these conditions in the field, and apply them.
+        """Show conditions in the field, and apply them.
 
         Raises ValueError if one of them is invalid.
         """
@@ -97,8 +96,8 @@ class Breaks(FieldForm):
             super().receive(data)
 
     def _begin_later(self) -> None:
-        """Restrict the conditions that are true at the start to iterates from 1 on, and resume the runs that
-        they paused."""
+        """Restrict the conditions that are true at the start to later iterates, and resume the runs paused by
+        them."""
         held, early = self._held, self._true_at_start()
         texts = [_later(one.text) if one in early else one.text for one in self._session.breaks]
         self.enter(Conditions.name, "; ".join(texts))
@@ -115,11 +114,11 @@ class Breaks(FieldForm):
 
 
 def _first(run: LiveRun, condition: Condition) -> Mapping[str, Any]:
-    """Return the value that a condition reads from the first iterate of a run."""
+    """Return the fields that a condition reads, from the first iterate of a run."""
     rows, _, _ = run.trace.since(None)
     return {name: known(name, rows[name][0]) for name in condition.fields if name in rows}
 
 
 def _later(text: str) -> str:
-    """Return a condition that is false at iterate 0."""
+    """Return the condition restricted to iterates from 1 on."""
     return f"iteration > 0 and {f'({text})' if ' or ' in text else text}"

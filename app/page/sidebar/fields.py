@@ -1,4 +1,4 @@
-"""Forms made from declarations: options of data sets, hyper-parameters of solvers and penalties."""
+"""Forms generated from declarations: options of data sets, hyper-parameters of solvers and penalties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from solverscope.app.ui.component import Component
 
 
 def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, Any]:
-    """Collect the data that a form needs about one field."""
+    """Return the data that a form needs about one field."""
     choices = declared.choices
     if isinstance(declared.default, bool):
         kind = "switch"
@@ -37,7 +37,7 @@ def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, An
 
 
 def shown(value: Any) -> str:
-    """Return a value as text in a field."""
+    """Format a value for a field."""
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -45,16 +45,17 @@ def shown(value: Any) -> str:
 
 @dataclass
 class Entered:
-    """The entries of fields: ``values`` are the valid ones that differ from their defaults.
+    """The entries of a form's fields.
 
-    ``wrong`` has the text of each invalid entry, and its error.
+    ``values`` contains valid entries that differ from their defaults; ``wrong`` maps other fields to the
+    invalid entry and its error.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     wrong: dict[str, tuple[Any, str]] = field(default_factory=dict)
 
     def put(self, declared: Declaration, value: Any) -> None:
-        """Put a value into a field, as a visitor would."""
+        """Store a value that was entered in a field."""
         name = declared.name
         try:
             parsed = declared.parse(None if value == "" and declared.default is None else value)
@@ -68,7 +69,7 @@ class Entered:
 
     @property
     def error(self) -> str | None:
-        """Return the error of the first wrong field, a sentence; return None if all are right."""
+        """Return the error of the first invalid field, or None."""
         return next((error for _, error in self.wrong.values()), None)
 
     def shown(self, declared: Iterable[Declaration]) -> list[dict[str, Any]]:
@@ -77,7 +78,7 @@ class Entered:
 
 
 class FieldForm(Component):
-    """Fields for declared values; ``values`` holds the valid ones that differ from their defaults.
+    """A form of fields for declared values; ``values`` contains valid ones that differ from their defaults.
 
     ``on_change()`` is called after every entry, valid or not.
     """
@@ -100,11 +101,11 @@ class FieldForm(Component):
 
     @property
     def obstacle(self) -> str | None:
-        """Return the error of the first wrong field, a sentence; return None if all are right."""
+        """Return the error of the first invalid field, or None."""
         return self._entered.error
 
     def set(self, declared: Sequence[Declaration], values: Mapping[str, Any]) -> None:
-        """Show these fields with these values."""
+        """Replace the fields of the form by these, with these values."""
         self._declared = {d.name: d for d in declared}
         self._entered = Entered(dict(values))
         self._draw()
@@ -116,7 +117,7 @@ class FieldForm(Component):
         self.enter(data.get("name"), data.get("value"))
 
     def enter(self, name: Any, value: Any) -> None:
-        """Put a value into a field, as a visitor would; missing fields are ignored."""
+        """Enter a value into a field, as a visitor would; unknown fields are ignored."""
         if name not in self._declared:
             return
         self._entered.put(self._declared[name], value)

@@ -1,4 +1,4 @@
-"""f* of the problems on the page: from their story, from the cache, or solved for in the pool."""
+"""f* of the problems on the page: from their story, from the cache, or computed in the pool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from solverscope.solvers.traces.segments import update_f_stars
 
 
 class _Sought(NamedTuple):
-    """The source of a problem: a run on it, and its λ."""
+    """A problem whose f* may be computed: a run on it, and its λ."""
 
     run: LiveRun
     lam: float | None
@@ -34,16 +34,16 @@ class _Sought(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return the name of the problem: the label of its run, with λ if the run had several."""
+        """Return a name of the problem: the label of its run, with λ if the run had several."""
         at = f" at {lam_in_words(self.lam)}" if len(segments(self.run.trace)) > 1 else ""
         return f"{self.run.label}{at}"
 
 
 class Optimum:
-    """The f* of the traces; ``view`` shows the known ones, with a button to solve for the others.
+    """The f* of the runs' problems; ``view`` shows the known ones, and a button that computes the others.
 
-    Runs may have several problems, distinguished by their keys: f* is solved for one after the other. After
-    changes of λ these are the run's first and last problem, and the others on demand.
+    A run has several problems if λ was changed; they are distinguished by their keys. f* is computed for one
+    problem after another: automatically for the first and the last of a run, and for others on demand.
     """
 
     def __init__(self, session: Session) -> None:
@@ -64,7 +64,7 @@ class Optimum:
         self.update()
 
     def of(self, problem: Problem, story: float | None) -> float | None:
-        """Return f* if it is known without solving; called in a run's thread."""
+        """Return f* if it is known without computing it, else None; called in a run's thread."""
         if story is not None:
             return story
         known = cached(problem)
@@ -74,7 +74,7 @@ class Optimum:
         return known.f_star
 
     def update(self) -> None:
-        """Pass known optima to the traces, and find f* of a problem once a first run on it has ended."""
+        """Pass known f* to the traces, and compute f* of a problem once the first run on it has finished."""
         self._runs, ended = {}, set[str]()
         begun = [run for run in self._session.runs if run.trace is not None]
         for run in begun:
@@ -103,7 +103,7 @@ class Optimum:
         self._show()
 
     def _discard(self, below: LiveRun, runs: list[LiveRun]) -> None:
-        """Discard an f* above the f of an iterate: here, on the disk, and in all runs on the problem."""
+        """Discard an f* that an iterate has undercut: here, on disk, and in all runs on the problem."""
         here = segments(below.trace)[-1]
         for run in runs:
             update_f_stars(run.trace, {here.key: None})
@@ -116,7 +116,7 @@ class Optimum:
 
     @property
     def _at_work(self) -> bool:
-        """Return whether a wanted f* is being computed."""
+        """Return whether an f* is being computed that a run still needs."""
         return self._worker is not None and self._solving in self._runs
 
     @property

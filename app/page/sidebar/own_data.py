@@ -1,4 +1,4 @@
-"""A visitor's own file: dropped on the page, checked off its thread, seen by this visitor alone, gone with
+"""A visitor's own file, dropped on the page: only this visitor can use it, and it is deleted with
 the page."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from solverscope.datasets.limits import DROPPED as LIMITS
 from solverscope.datasets.readers.recognise import check
 from solverscope.solvers.compute.atomic_files import why_not_written
 
-#: Bytes that come at a time; the next ones are asked for when they are written.
+#: Bytes per chunk of an upload; the next chunk is requested when the last one has been written.
 UPLOAD_CHUNK_BYTES = 1 << 20
 MOST_LETTERS = 80
 #: Files that a page keeps, and bytes of all of them, at most.
@@ -32,10 +32,10 @@ MOST_FILES, QUOTA = 20, 4 * LIMITS.size
 
 
 class OwnData(Component):
-    """The drop area for files in the sidebar. A watcher of the session.
+    """The drop area for files in the sidebar, updated at each tick of the session.
 
-    A file arrives in pieces (``assets/own_data.js``), is stored in a folder of this visitor, and is loaded as
-    any data set is. ``take(id, options)`` receives the id of a valid file and the options found. An invalid
+    A file arrives in chunks (``assets/own_data.js``), is stored in a folder of this visitor, and is loaded
+    like any data set. ``take(id, options)`` receives the id of a valid file and the options found. An invalid
     file changes nothing.
     """
 
@@ -57,7 +57,7 @@ class OwnData(Component):
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
         self._session, self._take = session, take
         self._folder: UploadDir | None = None
-        #: What is done with the file that comes or is read, where it is, and its bytes.
+        #: The pending work on the file being uploaded or loaded, its path, and its size in bytes.
         self._steps: Generator[None, Any, Any] | None = None
         self._path: Path | None = None
         self._size = 0
@@ -79,7 +79,7 @@ class OwnData(Component):
                 self._give_up("")
 
     def _go_on(self, given: bytes | PoolWorker | None) -> None:
-        """Continue with the pending file, if any."""
+        """Continue with the pending file, if there is one."""
         if self._steps is None:
             return
         try:
@@ -91,7 +91,7 @@ class OwnData(Component):
             self._take_result(end.value)
 
     def _take_in(self, name: str, size: int) -> Generator[None, Any, Any]:
-        """Wait until all pieces of a file are written, and return its contents once they are read."""
+        """Receive all chunks of a file, and return its content once it has been loaded."""
         self._size, most = size, self.limits["size"]
         if not 0 < size <= most:
             what = "is empty" if size <= 0 else f"has more than {most:,} bytes"
@@ -143,13 +143,13 @@ class OwnData(Component):
             self._go_on(worker)
 
     def _load(self, path: Path, progress: Callable[[str, float | None], None]) -> Any:
-        """Read a file, off the page's thread. Raises ValueError."""
+        """Load a file outside of the page's thread. Raises ValueError if it is invalid."""
         check(path, LIMITS, progress)
         id = datasets.own_id(str(path))
         return id, problem_cache.load(Recipe(id), progress)
 
     def _take_result(self, found: tuple[str, datasets.Dataset]) -> None:
-        """Take over the result of reading the file."""
+        """Accept the data set that was loaded from the file."""
         id, data = found
         self._kept[id], self._path = self._size, None
         self.param.update(busy=False, notice="", error="")
@@ -157,17 +157,17 @@ class OwnData(Component):
         self._take(id, {"kind": data.kind} if "kind" in known else {})
 
     def update(self) -> None:
-        """Show the progress of reading the file."""
+        """Show the progress of loading the file."""
         if self._reading is not None:
             self.notice = self._said
 
     def _give_up(self, error: str) -> None:
-        """Forget the pending file, and show the reason."""
+        """Drop the pending file, and show the reason."""
         self._forget()
         self.param.update(busy=False, notice="", error=error)
 
     def _forget(self) -> None:
-        """Cancel pending work, and forget the file."""
+        """Cancel pending work, and delete the pending file."""
         if self._steps is not None:
             with suppress(ValueError):  # the disk is full: what was not written is not wanted any more
                 self._steps.close()
@@ -181,7 +181,7 @@ class OwnData(Component):
             self._path = None
 
     def close(self) -> None:
-        """Forget all files: the page is gone."""
+        """Delete all files after the page was closed."""
         self._forget()
         for id in self._kept:
             problem_cache.cache.drop(id)
@@ -191,6 +191,6 @@ class OwnData(Component):
 
 
 def _clean(name: str) -> str:
-    """Return the name of a file without characters that are special in a path or a terminal."""
+    """Return a file name without characters that are special in a path or a terminal."""
     cleaned = re.sub(r"[^\w.+ -]", "_", re.split(r"[/\\]", name)[-1]).strip(" .")
     return cleaned[-MOST_LETTERS:] or "file"

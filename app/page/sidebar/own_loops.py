@@ -1,4 +1,4 @@
-"""*Watch your own loop*: the line that connects a program of the visitor's to this page, and the runs of such
+"""*Watch your own loop*: the code that connects a visitor's program to this page, and the runs of such
 programs."""
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from solverscope.app.runs.pool import PoolShare, PoolWorker
 from solverscope.app.ui.component import Component
 from solverscope.solvers import Problem, Stopping
 
-#: Styles of loops, from the first one on: whole rounds of colours and dashes, beyond those of solvers.
+#: First style of loops: a multiple of the period of colours and dashes, beyond the styles of solvers.
 FIRST_LOOP_STYLE = STYLE_PERIOD * 500
-#: Loops that a page shows, alive or not.
+#: Maximal number of loops on a page, alive or not.
 MAX_LOOPS = 12
 NO_PROBLEM = "The page has no problem yet: wait until its data have loaded, and connect again."
-#: Why a loop goes on unwatched.
+#: Reason why a loop is no longer watched.
 PAGE_CLOSED = "the page is closed"
 RUN_REMOVED = "the page was cleared, or shows another problem"
 NO_ANSWER = "the page does not answer: keep it open in a browser"
 
 
 class OwnLoops(Component):
-    """The folded lines below the solvers that connect loops. A watcher of the session."""
+    """The panel below the solvers with the code that connects a loop; it admits loops and starts
+    their runs."""
 
     token = param.String(default="", doc="what follows # in the address; empty until it is asked for")
     at = param.String(default="", doc="the address of this page for programs; empty if it is the browser's")
@@ -55,7 +56,7 @@ class OwnLoops(Component):
                 self.token = self._endpoint.token
 
     def update(self) -> None:
-        """Disconnect loops whose run is over, and show the number of weights that a loop must have."""
+        """Disconnect loops whose run has ended, and show the number of weights that a loop must have."""
         problem = self._page.problem.problem
         self.size = 0 if problem is None else problem.size
         for connection, run in list(self._connected.items()):
@@ -69,7 +70,7 @@ class OwnLoops(Component):
                     connection.close(stop=True)
 
     def close(self) -> None:
-        """Stop admitting loops, and disconnect all, after the page was closed."""
+        """Stop admitting loops, and disconnect all of them, after the page was closed."""
         if self._endpoint is not None:
             self._endpoint.close()
             self._endpoint = None
@@ -84,8 +85,7 @@ class OwnLoops(Component):
     # the host of loops
 
     def admit(self) -> int:
-        """Return the number of weights of the problem for a new loop; raise ValueError if
-        loops are refused now."""
+        """Return the number of weights for a new loop. Raises ValueError if no loop is admitted now."""
         if self._page.problem.problem is None:
             raise ValueError(NO_PROBLEM)
         if sum(run.outside for run in self._session.runs) >= MAX_LOOPS:
@@ -93,7 +93,7 @@ class OwnLoops(Component):
         return self._page.problem.problem.size
 
     def start_run(self, connection: LoopConnection) -> None:
-        """Start the run of a loop in the page's next tick."""
+        """Start the run of a loop at the page's next tick."""
         connection.call_later(PAGE_TIMEOUT, lambda: connection.receiver or connection.close(gone=NO_ANSWER))
         self._session.asked.append(partial(self._start_run, connection))
 

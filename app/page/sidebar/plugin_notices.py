@@ -1,4 +1,5 @@
-"""Notices of plug-ins that were saved while the server runs: their new code is used from the next Run on."""
+"""Notices of plug-ins that were saved while the server runs; their new code is used from the next
+*Run* on."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from solverscope.app.plugins import RELOADS, PluginReload
 from solverscope.app.runs import problem_cache
 from solverscope.app.runs.displayed_run import DisplayedRun
 
-#: Seconds between two looks at the files.
+#: Seconds between two checks of the files.
 LOOK_SECONDS = 1.0
 _due = 0.0
 
 
 def look(clock: Callable[[], float] = time.monotonic) -> None:
-    """Load saved plug-ins again, for all pages, at most once a second."""
+    """Reload saved plug-ins, for all pages, at most once a second."""
     global _due
     if (now := clock()) >= _due:
         _due = now + LOOK_SECONDS
@@ -27,7 +28,7 @@ def look(clock: Callable[[], float] = time.monotonic) -> None:
 
 
 class PluginNotices:
-    """A watcher of a page's session that applies new code of plug-ins to the page, and says so in a line."""
+    """Notices of plug-ins that were reloaded, whose new code the page then uses; updated at each tick."""
 
     def __init__(self, page: PanelPage) -> None:
         self._page = page
@@ -36,7 +37,7 @@ class PluginNotices:
         self._said: dict[str, Any] = {}
 
     def update(self) -> None:
-        """Apply and report the files that have been saved."""
+        """Use and report the plug-ins that have been reloaded since the last call."""
         look()
         new, self._seen = RELOADS[self._seen :], len(RELOADS)
         for reload in new:
@@ -68,7 +69,7 @@ class PluginNotices:
 
 
 def _ids(run: DisplayedRun) -> set[str | None]:
-    """Return the ids of the solver and the problem of a run."""
+    """Return the ids of the solver, data set, loss and penalty of a run, which a plug-in may define."""
     if run.trace is None or run.experiment is None:
         return set()
     problem = run.experiment.problem

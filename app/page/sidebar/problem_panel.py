@@ -1,4 +1,4 @@
-"""The problem side of the page: data set with its card, loss, penalty, λ."""
+"""The widgets that define the problem: data set with its card, loss, penalty, λ."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ from solverscope.app.ui.material_ui import pmui
 from solverscope.app.ui.menu import Menu
 from solverscope.solvers import LOSSES, PENALTIES, parameters
 
-#: What is said in place of the drop of files to visitors from elsewhere.
+#: Text instead of the drop area for visitors from other machines.
 ONLY_HERE = '<p class="note">Files of your own can be dropped by visitors of this machine only.</p>'
-#: Places of the λ slider, and how far it reaches below λ_max.
+#: Number of positions of the λ slider, and its range in decades below λ_max.
 SLIDER_PLACES, SLIDER_DECADES = 81, 4
 
 
 class ProblemPanel:
-    """Widgets for a :class:`Recipe`; ``on_change()`` is called when the user changes it. ``live``
-    says whether λ is to act on runs that are under way.
+    """The widgets for a :class:`Recipe`, updated at each tick of the session.
 
-    Data are loaded off the page's thread; ``problem`` is None until they are there. What is not in memory is
-    loaded from the first tick on, for which a browser must be there. A watcher of the session.
+    ``on_change()`` is called when the visitor changes the recipe. The checkbox ``live`` determines whether λ
+    is applied to active runs. Data are loaded outside of the page's thread, and ``problem`` is None until
+    then. Data that are not cached are loaded from the first tick on, so only for pages that a browser
+    displays.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class ProblemPanel:
         self._set(setting)
 
     def _names(self) -> dict[str, str]:
-        """Return the ids of all data sets by their names; of one name all but the first have a number."""
+        """Return the ids of all data sets by their names; repeated names are numbered from the second on."""
         names: dict[str, str] = {}
         for id in (*datasets.DATASETS, *self._own):
             name, same = info_of(id).name, 1
@@ -134,28 +135,28 @@ class ProblemPanel:
         return names
 
     def _usual(self, data: str) -> Recipe:
-        """Return the default setting of a data set; raise ValueError if the menu does not have it."""
+        """Return the default recipe of a data set. Raises ValueError if it is not in the menu."""
         if data not in self._own and data not in datasets.DATASETS:
             raise ValueError(f"{data!r} is not in the menu of this page")
         setting = Recipe.of(data)
         return replace(setting, options=dict(self._own.get(data, {}))).with_fitting_loss()
 
     def take_file(self, id: str, options: Mapping[str, Any]) -> None:
-        """Add a file of the visitor's own to the menu, and show it."""
+        """Add a visitor's own file to the menu, and select it."""
         self._own[id] = options
         self.data.options = self._names()
         self.set(self._usual(id))
 
     def close(self) -> None:
-        """Forget the visitor's own files."""
+        """Delete the visitor's own files."""
         if isinstance(self.own, OwnData):
             self.own.close()
 
     def set(self, setting: Recipe) -> None:
-        """Show another problem and load its data.
+        """Select another problem and load its data.
 
-        The runs on the previous problem are first stopped and removed, with their pictures. A sentence says
-        where pinned ones are kept.
+        Runs on the previous problem are stopped and removed with their plots. If some were pinned, a notice
+        says where they can be found.
         """
         session = self._session
         pinned = [run.label for run in session.runs if run.pinned]
@@ -171,7 +172,7 @@ class ProblemPanel:
             session.tick()
 
     def reload(self) -> None:
-        """Make the problem again, of code that has changed; runs stay."""
+        """Rebuild the problem after its code has changed; runs are kept."""
         self._set(self.setting)
         self._on_change()
 
@@ -188,17 +189,17 @@ class ProblemPanel:
 
     @property
     def loading(self) -> str:
-        """Return a sentence on the data being loaded, or to be loaded; return "" if there are none."""
+        """Return a sentence on the data that are being loaded, or "" if there are none."""
         return "" if self.ready or self.error else f"loading {info_of(self.setting.data).name}"
 
     @property
     def ready(self) -> bool:
-        """Return whether the data are there."""
+        """Return whether the problem is available."""
         return self.problem is not None
 
     @property
     def obstacle(self) -> str | None:
-        """Return why this problem cannot be run, a sentence; return None if it can."""
+        """Return why this problem cannot be run, or None if it can."""
         name = info_of(self.setting.data).name
         wrong = self.options.obstacle or self.penalty_form.obstacle
         if wrong is None and self.error:
@@ -208,7 +209,8 @@ class ProblemPanel:
         return wrong or self.factors.helper_text or self.lam.helper_text or None
 
     def known(self, key: str | None) -> solvers.Problem | None:
-        """Return the problem with a key, if this or a run has it: of a run on it views then draw more."""
+        """Return the problem with this key if the panel or a run has it, else None; views can
+        then draw more."""
         found = (self.problem, *(run.problem for run in self._session.runs))
         return next((problem for problem in found if problem is not None and problem.key == key), None)
 
@@ -224,7 +226,7 @@ class ProblemPanel:
             self._on_change()
 
     def _change(self, **changes: Any) -> None:
-        """Change the problem, at the λ of its own."""
+        """Change the recipe, and reset λ to its default."""
         self._choose(lambda: replace(self.setting, **changes, lam=None))
 
     def _form_changed(self) -> None:
@@ -316,7 +318,7 @@ class ProblemPanel:
     # loading, off the page's thread
 
     def update(self) -> None:
-        """Load the chosen data if they are not loaded yet."""
+        """Load the selected data if they are not loaded yet."""
         if isinstance(self.own, OwnData):
             self.own.update()
         if self.loading and self._loading is None:
@@ -350,7 +352,7 @@ class ProblemPanel:
             self.card.object = f'<p class="note">{self.loading} …</p>'
 
     def _take(self, shown: str, problem: solvers.Problem) -> None:
-        """Take over the loaded problem; a λ typed meanwhile stays, even if it is refused."""
+        """Show the loaded problem; a λ that was typed in the meantime stays, even if it is invalid."""
         refused = self.lam.value if self.lam.error_state else None
         self.card.object, self.problem = shown, problem
         self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)

@@ -1,4 +1,4 @@
-"""Run, Pause, Step, Stop, Clear and the speeds, of the runs and of the plots: for all runs at once."""
+"""The controls of all runs: *Run*, *Pause*, *Step*, *Stop*, *Clear*, and the speeds of runs and plots."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from solverscope.app.settings.experiment import Experiment
 from solverscope.app.ui.material_ui import pmui
 from solverscope.app.ui.menu import LineMenu
 
-#: Iterates a second, and their names; 0 is full speed.
+#: Iterates per second by menu entry; 0 is full speed.
 PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
 
-#: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
+#: Ticks (about five per second) between updates of the plots, by menu entry; 0 draws nothing while runs are
+#: active.
 DRAWING = {"live": 1, "once a second": 5, "at the end": 0}
 
-#: Whether a change of the settings starts all runs anew, by its name in addresses.
+#: Whether a change of the settings restarts all runs, by the value of the URL parameter.
 RERUNS = {"off": False, "on": True}
 
 #: The text next to Run when it can be pressed, and while data are loaded for it.
@@ -24,8 +25,11 @@ RUN_ICON, LOADING_ICON = "play_arrow", "hourglass_empty"
 
 
 class RunControls:
-    """The buttons that control runs. New runs start if none is alive and there is no obstacle. A press while
-    data are loaded starts them, too: it may have been sent before the buttons were disabled."""
+    """The buttons that control runs.
+
+    *Run* starts new runs if none is alive and there is no obstacle. It also does so while data are being
+    loaded, as the click may have been sent before the button was disabled.
+    """
 
     def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
@@ -63,14 +67,14 @@ class RunControls:
         self.widgets = [*buttons, self.pace, self.drawing]
 
     def go(self, *, step: bool = False) -> None:
-        """Start or continue; by a single iterate with ``step``."""
+        """Start or resume the runs; with ``step``, for a single iterate."""
         if self._session.state != "idle":
             self._then(self._session.step if step else self._session.resume)
         elif self._page.obstacle is None or self._page.problem.loading:
             self._then(lambda: self._page.start(step))
 
     def toggle(self) -> None:
-        """Run or pause, as the space bar does."""
+        """Start, resume or pause the runs, as the space bar does."""
         if self._session.state == "running":
             self._then(self._session.pause)
         elif not self.run.disabled:
@@ -85,8 +89,10 @@ class RunControls:
         self._raced = self._page.running or self._page.setting
 
     def _run_again(self) -> None:
-        """Start all runs anew where the settings have changed since the last race, once they rest for a tick
-        and the runs have stopped."""
+        """Restart all runs if the settings have changed since the last race.
+
+        This happens once the settings have not changed for a tick and the runs have stopped.
+        """
         page, session = self._page, self._session
         if not self.again.value:
             return

@@ -1,4 +1,4 @@
-"""The list of solvers: which race, with which hyper-parameters, and why the others cannot."""
+"""The list of solvers: which ones race, with which hyper-parameters, and why others cannot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from solverscope.solvers import PENALTIES, SOLVERS, parameters, preset_params
 
 @dataclass
 class Entry:
-    """One solver of the list."""
+    """A solver in the list."""
 
     id: str
     label: str
@@ -31,12 +31,12 @@ class Entry:
 
     @property
     def setting(self) -> Entrant:
-        """Return the solver that would run, with label and hyper-parameters."""
+        """Return the solver with its label and hyper-parameters, as it would run."""
         return Entrant(self.id, self.label, dict(self.entered.values), self.penalty)
 
 
 class SolverPanel(Component):
-    """The list of solvers: each registered one, and copies under other labels."""
+    """The list of solvers: each registered one, and copies with other labels."""
 
     entries = param.List(default=[], doc="one dictionary a line")
 
@@ -52,7 +52,7 @@ class SolverPanel(Component):
         self._problem: Recipe | None = None
 
     def set(self, problem: Recipe, chosen: Sequence[Entrant]) -> None:
-        """Show all solvers, with these chosen."""
+        """Show all solvers, with ``chosen`` selected."""
         self._problem = problem
         self._styles = count()
         used = {solver.id for solver in chosen}
@@ -63,7 +63,7 @@ class SolverPanel(Component):
         self._draw()
 
     def set_problem(self, problem: Recipe) -> None:
-        """Keep the chosen solvers that fit another problem; choose the first two that fit if none does."""
+        """Keep the selected solvers that suit another problem; if none does, select the first two that do."""
         self._problem = problem
         for entry in self._racing[MOST_SOLVERS:]:  # chosen for different problems, they all fit this one
             entry.chosen = False
@@ -74,7 +74,7 @@ class SolverPanel(Component):
             self._draw()
 
     def refresh(self) -> None:
-        """Show the solvers that are registered now; settings that one no longer has are dropped."""
+        """Show the solvers that are registered now, and drop hyper-parameters that no longer exist."""
         self._list = [entry for entry in self._list if entry.id in SOLVERS]
         for entry in self._list:
             declared = {parameter.name for parameter in parameters(SOLVERS[entry.id])}
@@ -86,32 +86,31 @@ class SolverPanel(Component):
         self._on_change()
 
     def _offered(self) -> list[tuple[bool, str | None]]:
-        """Return the state of each entry that depends on the problem: whether it is chosen, and why it cannot
-        be."""
+        """Return, for each entry, whether it is selected, and why it does not suit the problem or None."""
         return [(entry.chosen, self._reason(entry)) for entry in self._list]
 
     @property
     def chosen(self) -> tuple[Entrant, ...]:
-        """Return the solvers that race on the next Run."""
+        """Return the solvers that will race on the next *Run*."""
         return tuple(entry.setting for entry in self._racing)
 
     @property
     def run_styles(self) -> tuple[int, ...]:
-        """Return the numbers of the colours and dashes of the chosen solvers."""
+        """Return the styles of the selected solvers, which are indices of colours and dashes."""
         return tuple(entry.style for entry in self._racing)
 
     @property
     def settings(self) -> tuple[Entrant, ...]:
-        """Return all solvers of the list, chosen or not, except those with a field in error."""
+        """Return all solvers of the list, selected or not, except those with an invalid field."""
         return tuple(entry.setting for entry in self._list if not entry.entered.wrong)
 
     def new_style(self, taken: Collection[int]) -> int:
-        """Return the number of a colour and dash that no solver here gets, and that is not ``taken``."""
+        """Return a style that is not ``taken`` and that no solver in the list will get."""
         return next(style for style in self._styles if style not in taken)
 
     @property
     def obstacle(self) -> str | None:
-        """Return why these solvers cannot be run, a sentence; return None if they can."""
+        """Return why the selected solvers cannot be run, or None if they can."""
         if not self._racing:
             return "choose at least one solver"
         return next((f"{e.label}: {error}" for e in self._racing if (error := e.entered.error)), None)
@@ -121,8 +120,11 @@ class SolverPanel(Component):
         return [e for e in self._list if e.chosen and self._reason(e) is None]
 
     def _choose(self, entry: Entry) -> None:
-        """Add the entry to the race. Its colour and dash are assigned once and never reused: existing runs
-        keep theirs when solvers are chosen, copied or removed."""
+        """Select an entry for the race.
+
+        Its style is assigned once and never reused, so that runs keep theirs when solvers are selected or
+        removed.
+        """
         entry.chosen = True
         if entry.style < 0:
             entry.style = next(self._styles)

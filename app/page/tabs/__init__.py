@@ -1,1 +1,1 @@
-"""The page's part of the views on tabs."""
+"""The page's panels for views on tabs."""

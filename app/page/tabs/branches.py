@@ -1,4 +1,4 @@
-"""Branches: the solvers that can continue from the iterate under the cursor, and their start as new runs."""
+"""Branches: new runs that continue from the iterate under the cursor, and the solvers that they can use."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from solverscope.solvers import Problem, Trace
 from solverscope.solvers.runs.own_loop import OWN_LOOP
 from solverscope.solvers.traces.segments import segment_at
 
-#: The choice that changes nothing.
+#: Menu entry for the solver of the run itself.
 SAME_SOLVER = "same solver"
 
 
 class Branches:
-    """Branches of the run under the cursor: by its own solver, or any of the page's list that takes its
+    """Branches of the run under the cursor, by its own solver or by one of the page's list that suits its
     problem.
 
-    Solvers of the list have the hyper-parameters set there. A branch has the limits that are set on the page.
+    Solvers of the list have the hyper-parameters set there. Branches have the limits that are set on the
+    page.
     """
 
     def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
 
     def offer(self) -> dict[str, Any]:
-        """Return the texts for the cursor's bar: names of choices, and a note on the replay.
+        """Return the content of the cursor bar: names of the possible branches, and a note on the replay.
 
-        There are none if no branch is possible.
+        It is empty if no branch is possible.
         """
         trace, iteration = self._session.cursor.run, self._iteration
         if trace is None or iteration is None or self._problem(trace, iteration) is None:
@@ -45,7 +46,7 @@ class Branches:
         return {"choices": [SAME_SOLVER, *map(_name, self._others(trace))], "note": note}
 
     def start(self, name: str) -> None:
-        """Start the branch that is offered under this name."""
+        """Start the branch with this name."""
         trace, iteration = self._session.cursor.run, self._iteration
         if trace is None or iteration is None or (problem := self._problem(trace, iteration)) is None:
             return
@@ -82,7 +83,7 @@ class Branches:
 
     @property
     def _iteration(self) -> int | None:
-        """Return the recorded iteration under the cursor."""
+        """Return the recorded iteration under the cursor, or None."""
         cursor = self._session.cursor
         if cursor.run is None:
             return None
@@ -91,8 +92,10 @@ class Branches:
         return None if row is None else int(rows["iteration"][row])
 
     def _problem(self, trace: Trace, iteration: int) -> Problem | None:
-        """Return the problem of a run at an iterate, if it is in memory: the run's own, or the page's if that
-        differs only in λ."""
+        """Return the problem of a run at an iterate, or None if it is not in memory.
+
+        It is the run's own, or the page's if that differs only in λ.
+        """
         here, run = segment_at(trace, iteration), self._session.run_of(trace)
         own = run.problem if run is not None else None
         problem = own or self._page.problem.problem
@@ -119,5 +122,5 @@ class Branches:
 
 
 def _name(setting: Entrant) -> str:
-    """Return the name of a solver of the list in the menu: its label, and its changed settings."""
+    """Return the menu entry for a solver of the list: its label and its changed hyper-parameters."""
     return ", ".join([setting.label, *(f"{name}={value}" for name, value in setting.params.items())])

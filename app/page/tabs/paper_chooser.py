@@ -1,4 +1,4 @@
-"""The gallery of papers in the tab "Sweep": a figure or table fills the form, its verdicts are listed
+"""The gallery of papers in the tab *Sweep*: a figure or table fills the form, and its verdicts are shown
 below."""
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from solverscope.app.sweep.cell_progress import CellProgress
 from solverscope.app.sweep.spec import Spec
 from solverscope.app.ui.menu import Menu
 
-#: Shown in the menus where nothing is chosen.
+#: Menu entries if nothing is selected.
 NO_PAPER, NO_EXHIBIT = "none", "choose one"
 
 
 class PaperChooser:
-    """Menus from which a visitor chooses a paper, and a figure or table of the paper.
+    """Menus of papers, and of the figures and tables of the selected paper.
 
-    ``fill(text)`` receives the sweep that reproduces the chosen exhibit, limited to five minutes on ``slots``
-    processes. ``above`` is shown above the form, and ``below``, the verdicts, below the results.
+    ``fill(text)`` receives the sweep that reproduces the selected exhibit in at most five minutes on
+    ``slots`` processes. ``above`` is shown above the form, and ``below``, which contains the verdicts, below
+    the results.
     """
 
     def __init__(self, fill: Callable[[str], None], slots: int) -> None:
@@ -50,7 +51,7 @@ class PaperChooser:
         self.below = self._verdicts
 
     def _list(self) -> None:
-        """Offer the figures and tables of the chosen paper."""
+        """List the figures and tables of the selected paper in the menu."""
         paper = papers().get(self.paper.value)
         found = {NO_EXHIBIT: ""}
         if paper is not None:
@@ -59,7 +60,7 @@ class PaperChooser:
         self.choice.param.update(options=found, value="", visible=paper is not None)
 
     def _choose(self) -> None:
-        """Show the paper's exhibit, and write the runs for it into the field."""
+        """Describe the selected exhibit, and fill the form with the runs for it."""
         paper = papers().get(self.paper.value)
         exhibit = None if paper is None else paper.exhibits.get(self.choice.value)
         self._about.visible = exhibit is not None
@@ -74,7 +75,7 @@ class PaperChooser:
             self._fill(self.text)
 
     def judge(self, text: str, runs: Iterable[CellProgress]) -> None:
-        """Show the verdicts of ``runs`` on the chosen exhibit; hide them if ``text`` is not its sweep."""
+        """Show the verdicts of ``runs`` on the selected exhibit; hide them if ``text`` is not its sweep."""
         if self.exhibit is None or text != self.text:
             self._verdicts.visible = False
             return

@@ -1,4 +1,4 @@
-"""The page's part of the tab "λ path": a button that traces the path of the chosen solvers in the pool."""
+"""The panel of the tab *λ path*: a button that traces the path of the selected solvers in the pool."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ from solverscope.app.views.sweep.sweep_figures import Chosen
 from solverscope.solvers import Interrupted, Problem, Run, Trace, log_spaced
 from solverscope.solvers.runs.lam_path import measured, path_runs
 
-#: Numbers of λ, parts of a cross-validation and last λ that can be chosen.
+#: Offered numbers of λ, numbers of folds, and ratios of the last λ to λ_max.
 LAM_COUNTS = [5, 10, 20, 40]
 SELECTION_PARTS = {"the test part": 0, "3 folds": 3, "5 folds": 5, "10 folds": 10}
 RATIOS = {"0.1 λmax": 0.1, "0.01 λmax": 0.01, "0.001 λmax": 1e-3, "0.0001 λmax": 1e-4}
-#: Ticks between two drawings while paths grow: each makes all plots anew.
+#: Ticks between two drawings while paths are traced, as each rebuilds all plots.
 PATH_REDRAW_TICKS = 25
-#: Bytes of weights kept to be drawn while paths are traced; solutions beyond are kept without.
+#: Maximal size of the weights stored for plots while paths are traced; further solutions are stored without
+#: weights.
 MAX_DRAWN_BYTES = 64 * 2**20
 #: Features whose weights are kept at each λ of a traced path: those with the largest.
 MOST_KEPT = 200
 
 
 class Tracing:
-    """One solver on its way along λ.
+    """The path of one solver, which is traced in a thread of the pool.
 
-    ``found`` grows in the pool's thread, ``progress`` says where it is. At the end ``chosen`` has the λ that
-    does best on held-out data, if there are any.
+    ``found`` collects the solutions, and ``progress`` describes the progress. At the end, ``chosen`` contains
+    the λ that does best on held-out data, if there are any.
     """
 
     def __init__(self, base: Problem, setting: Experiment, chosen: Entrant, style: int) -> None:
@@ -55,10 +56,11 @@ class Tracing:
         self._room = MAX_DRAWN_BYTES // len(setting.entrants)
 
     def follow(self, worker: PoolWorker, count: int, ratio: float, folds: int = 0) -> None:
-        """Solve at ``count`` values of λ from λ_max to ``ratio`` of it; the page's limits hold at each.
+        """Solve at ``count`` values of λ from λ_max down to ``ratio`` times λ_max, each within the page's
+        limits.
 
-        Then solve at these without each of ``folds`` parts. Raises ValueError if the problem has no such
-        path, or its data no parts.
+        With ``folds`` repeat this without each fold. Raises ValueError if the problem has no such path, or
+        the data cannot be split into folds.
         """
         own = replace(self._chosen.recipe(self._setting.problem), lam=None)
         if folds:
@@ -86,7 +88,7 @@ class Tracing:
         self.chosen = [chosen_of(choice) for choice in choices(measures)]
 
     def _solved(self, problem: Problem, lams: Sequence[float], worker: PoolWorker) -> Iterator[Trace]:
-        """Yield the run at each λ. Raises Interrupted where the worker is stopped."""
+        """Yield the run at each λ. Raises Interrupted if the worker is stopped."""
         limits = self._setting.limits.stopping()
         runs = path_runs(
             problem,
@@ -109,7 +111,7 @@ class Tracing:
         return trace.result | about | {"lam": lam, "lam_ratio": None}
 
     def _brief(self, trace: Trace) -> BriefSolution:
-        """Return the result without the iterates, and with rows of W if there is room for them."""
+        """Return the result without the iterates, and with norms of rows of W if there is memory for them."""
         brief, rows = BriefSolution(trace), RowSizes.of(trace)
         run_styles.set_style(brief, self._style)
         if rows is not None and rows.nbytes <= self._room:
@@ -128,9 +130,10 @@ class Tracing:
 
 
 class PathPanel:
-    """A path for every chosen solver, each in a separate worker, and the view of the results.
+    """The button that traces a path for every selected solver, each in its own worker, and the view of the
+    results.
 
-    It is a watcher of the session, and the workers end with the session.
+    It is updated at each tick of the session, and the workers end with the session.
     """
 
     def __init__(self, page: PanelPage) -> None:
@@ -182,7 +185,8 @@ class PathPanel:
             self._error = str(error)
 
     def update(self) -> None:
-        """Show the progress of the paths; draw them now and then, and at their end. Nothing while hidden."""
+        """Show the progress of the paths, and draw them from time to time and at their end; do nothing while
+        hidden."""
         if not self.view.visible:
             return
         alive = self.alive

@@ -1,4 +1,4 @@
-"""The tab "Runs" of a page: the history, and past runs next to those of the page."""
+"""The panel of the tab *Runs*: the history, and past runs shown with those of the page."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from solverscope.app.views import PastRuns
 from solverscope.app.views.compare.past_runs import line
 from solverscope.solvers import FIELDS, Trace, compare_runs
 
-#: Seconds after which the list is asked for again: another server may have changed it.
+#: Seconds after which the list is requested again, as another server may have changed it.
 STALE = 2.0
-#: Runs listed, and past runs shown together with the others, at most.
+#: Maximal numbers of runs in the list, and of past runs shown with the others.
 MOST_LISTED, MOST_SHOWN = 200, 12
 
 Loaded = tuple[ArchivedRun, Trace]
 
 
 class BenchoptFile(OwnData):
-    """The drop area for results of benchopt, which are read and not stored; ``take(traces)`` receives the
-    curves."""
+    """The drop area for results of benchopt, which are read but not stored.
+
+    ``take(traces)`` receives the curves.
+    """
 
     _esm, _stylesheets = OwnData._esm, OwnData._stylesheets
 
@@ -47,8 +49,10 @@ class BenchoptFile(OwnData):
 
 
 class RunsPanel:
-    """The list of past runs, and its actions. A watcher of the session. Visitors who may use files of their
-    own see results of benchopt above the list."""
+    """The list of past runs and its actions, updated at each tick of the session.
+
+    Visitors who may use their own files have a drop area for results of benchopt above the list.
+    """
 
     def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
@@ -78,11 +82,11 @@ class RunsPanel:
 
     @property
     def settled(self) -> bool:
-        """Return whether the list is current, and all requests to the history have been answered."""
+        """Return whether the list is up to date, and the history has answered all requests."""
         return not self._waiting and self._version == self._history.version
 
     def update(self) -> None:
-        """Update the list from the answers of the history. Nothing is done while the tab is hidden."""
+        """Update the list from the responses of the history; do nothing while the tab is hidden."""
         if not self.view.visible:
             return
         if self.file is not None:
@@ -157,7 +161,7 @@ class RunsPanel:
         self._session.tick()
 
     def _pin(self, ids: Sequence[int], wanted: bool) -> None:
-        """Pin or unpin runs; pinned ones of this page also stay when the next runs start."""
+        """Pin or unpin runs; pinned runs of this page are also kept when the next runs start."""
         here = [run for run in self._session.runs if run.id in ids and not run.stays]
         for run in here:
             self._session.pin(run, wanted)
@@ -173,7 +177,7 @@ class RunsPanel:
         return [run for run in self._session.runs if isinstance(run, PastRun)]
 
     def _bring(self, ids: Sequence[int]) -> None:
-        """Load these past runs, and show them next to the page's own."""
+        """Load past runs, and show them with the page's own."""
         shown = {run.id for run in self._past}
         wanted = [id for id in ids if id not in shown]
         if len(shown) + len(wanted) > MOST_SHOWN:
@@ -191,14 +195,14 @@ class RunsPanel:
         self._reach()
 
     def _go(self, ids: Sequence[int], iteration: object) -> None:
-        """Show runs, and move the cursor to an iterate of the first."""
+        """Show runs, and move the cursor to an iterate of the first one."""
         self._goal = (ids[0], iteration) if isinstance(iteration, int) else None
         here = {run.id for run in self._session.runs}
         self._bring([id for id in ids if id not in here])
         self._reach()
 
     def _reach(self) -> None:
-        """Move the cursor to the iterate asked for, once its run is shown."""
+        """Move the cursor to the requested iterate, once its run is shown."""
         if self._goal is None:
             return
         id, iteration = self._goal
@@ -219,7 +223,7 @@ class RunsPanel:
     # what differs
 
     def _compare(self) -> None:
-        """Show the differences between the chosen runs, if there are exactly two."""
+        """Show the differences between the selected runs if exactly two are selected."""
         pair = tuple(sorted(self._chosen)) if len(self._chosen) == 2 else ()
         if pair == self._compared:
             return
@@ -267,7 +271,7 @@ def _load(archive: Archive, id: int) -> Loaded:
 
 
 def _entry(kept: ArchivedRun) -> dict[str, Any]:
-    """Return the texts of a line, of a run that is not shown."""
+    """Return the row of the list for a past run that is not shown on the page."""
     params = wording.of_params(kept.solver, options(kept))
     given = ", ".join(f"{title} {_plain(value)}" for title, value in params.items())
     about, ends = kept.about, (kept.iterations, kept.objective, wording.of_ending(kept.state))

@@ -1,4 +1,4 @@
-"""The tab "Sweep" of a page: a grid of runs on processes of this machine or on a Dask cluster."""
+"""The panel of the tab *Sweep*: a grid of runs on processes of this machine or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from solverscope.app.views.sweep.sweep_figures import CellOutcome, Chosen
 from solverscope.datasets.store import home
 from solverscope.solvers import PENALTIES, Problem
 
-#: Ticks between two drawings while cells are at work.
+#: Ticks between two drawings while cells are active.
 SWEEP_REDRAW_TICKS = 4
-#: Runs of a sweep that are open together with the others, at most.
+#: Maximal number of cells of a sweep that are shown with the page's runs.
 MOST_OPEN = 12
-#: Styles of opened runs: unlike those of the page's own runs and of those of the history.
+#: First style of opened cells, which differs from those of the page's own runs and of past runs.
 FIRST_OPENED_STYLE = LAST_STYLE - 24 * 40
-#: Seconds that a server that is shutting down waits for a sweep.
+#: Seconds that a server waits for a sweep when it shuts down.
 LAST_SECONDS = 10.0
-#: What the menu of places calls a cluster of this machine's processes.
+#: Menu entry for a cluster of processes on this machine.
 THIS_MACHINE = "this machine"
 
 
 class OpenCell(ExternalRun):
-    """A run of a sweep among the other runs of the page: drawn live, and controlled by its sweep."""
+    """A cell of a sweep shown with the runs of the page: it is drawn live, and controlled by its sweep."""
 
     def __init__(self, watched: CellProgress, style: int, problem: Problem | None) -> None:
         label = f"{watched.cell.entrant.label} · {problem_name(watched.cell.problem)}"
@@ -64,14 +64,14 @@ class OpenCell(ExternalRun):
         return self._watched.word
 
     def forget(self) -> None:
-        """Do nothing: the sweep keeps the cell."""
+        """Do nothing, as the cell belongs to the sweep."""
 
 
 class SweepPanel:
-    """A sweep of this visitor, and the view of its results. A watcher of the session, with which it ends.
+    """The controls of a visitor's sweep, which ends with the page, and the view of its results.
 
-    Its cluster is chosen from those that the page's rights name. A scheduler answers with pickles, so a
-    visitor who could name any could run any code here.
+    The visitor can only choose among the clusters that the page's rights list. Schedulers send pickles, so a
+    visitor who could name any scheduler could run arbitrary code on the server.
     """
 
     def __init__(self, page: PanelPage) -> None:
@@ -127,15 +127,15 @@ class SweepPanel:
     # what a visitor does
 
     def take_over(self) -> None:
-        """Write the settings of the page, over a range of λ, into the field.
+        """Fill the form with a sweep over λ for the settings of the page.
 
-        This also works while the page loads its data: a sweep loads its own.
+        This also works while the page loads its data, as a sweep loads its own.
         """
         if self._page.obstacle is None or self._page.problem.loading:
             self.text.value = spec_text(self._page.setting)
 
     def run(self) -> None:
-        """Run the sweep in the field; stored runs are not repeated."""
+        """Run the sweep in the form; stored cells are not repeated."""
         if self.alive:
             return
         self._error = self._clicked = ""
@@ -155,18 +155,20 @@ class SweepPanel:
         self._thread.start()
 
     def pause(self) -> None:
-        """Pause all runs that are under way, or resume them."""
+        """Pause all active cells, or resume them."""
         if self.sweep is not None:
             (self.sweep.resume if self.sweep.state == "paused" else self.sweep.pause)()
 
     def stop(self) -> None:
-        """End the sweep; finished runs are kept."""
+        """Stop the sweep; finished cells are kept."""
         if self.sweep is not None:
             self.sweep.stop()
 
     def open(self, key: str) -> None:
-        """Show a run of the sweep with the others, or put the cursor on it if it is already shown. If it
-        cannot be shown, the reason is displayed until the next click."""
+        """Show a cell with the page's runs, or move the cursor to it if it is already shown.
+
+        If it cannot be shown, the reason is displayed until the next click.
+        """
         watched, opened = self.sweep.cells[key], self._opened
         if key in opened:
             self._session.cursor.choose(watched.trace, follow=False)
@@ -196,7 +198,8 @@ class SweepPanel:
 
     @property
     def _slots(self) -> int:
-        """Return the number of processes of a sweep on this machine: all cores but one, for the page."""
+        """Return the number of processes of a sweep on this machine: all cores but one, which is for the
+        page."""
         return max(1, self._session.share.pool.slots - 1)
 
     # in the thread of the sweep
@@ -221,14 +224,14 @@ class SweepPanel:
 
     @property
     def alive(self) -> bool:
-        """Return whether a sweep is under way."""
+        """Return whether a sweep is running."""
         return self._thread is not None and self._thread.is_alive()
 
     # what is shown
 
     def update(self) -> None:
-        """Show the progress of the sweep, and draw it from time to time; do nothing while the tab is
-        hidden."""
+        """Show the progress of the sweep, and draw it from time to time; do nothing while the tab
+        is hidden."""
         if not self.view.visible:
             return
         alive = self.alive
@@ -273,7 +276,7 @@ class SweepPanel:
         return "<br>".join(said)
 
     def _answer(self) -> str:
-        """Return why the cell of the last click could not be opened, or ""."""
+        """Return why the cell that was clicked last could not be opened, or ""."""
         if not self._clicked:
             return ""
         watched = self.sweep.cells[self._clicked]
@@ -287,7 +290,7 @@ class SweepPanel:
         return f"{name} has started: click again to open it."
 
     def outcomes(self, gap: float) -> list[CellOutcome]:
-        """Return the results of the runs, with their times to ``gap``."""
+        """Return the results of all cells, with their times until ``gap`` was reached."""
         if self.sweep is None:
             return []
         cells = list(self.sweep.cells.values())
@@ -295,12 +298,12 @@ class SweepPanel:
         return [_outcome(watched, best, gap) for watched in cells]
 
     def choices(self) -> list[Chosen]:
-        """Return which λ were chosen."""
+        """Return the selected λ; the list is empty if there are none yet."""
         return [] if self.sweep is None else [chosen_of(choice) for choice in self.sweep.choices()]
 
 
 def _so_far(watched: CellProgress) -> dict[str, Any]:
-    """Return the record of a run, which may be active."""
+    """Return the record of a cell, which may still be running."""
     if watched.record:
         return watched.record
     trace = watched.trace
@@ -337,7 +340,7 @@ def _outcome(watched: CellProgress, best: dict[str, float], gap: float) -> CellO
 
 
 def chosen_of(choice: Mapping[str, Any]) -> Chosen:
-    """Return the choice of a record, with its words."""
+    """Return the selected λ in a record, with texts that describe it."""
     recipe = Recipe(choice["dataset"], choice["options"], penalty=choice["penalty"])
     relative, data = choice["lam_ratio"] is not None, _data(recipe)
     place = "lam_ratio" if relative else "lam"
@@ -366,28 +369,28 @@ def _lam_text(lam: float, relative: bool) -> str:
 
 
 def _data(recipe: Recipe) -> str:
-    """Name the data, and loss and penalty if they are not the defaults."""
+    """Return a name of the data set, with the penalty if that is not the default."""
     text = replace(recipe, data=named(recipe.data)).data_text
     usual = datasets.describe(recipe.data).penalty
     return text if recipe.penalty == usual else f"{text}, {recipe.penalty}"
 
 
 def problem_name(recipe: Recipe) -> str:
-    """Name the problem of a run of a sweep, in a few words."""
+    """Return a short name of a problem: data set and λ."""
     if recipe.lam_ratio is not None:
         return f"{_data(recipe)} · {number(recipe.lam_ratio, 3)} λmax"
     return _data(recipe) if recipe.lam is None else f"{_data(recipe)} · λ {number(recipe.lam, 3)}"
 
 
 def cell_name(watched: CellProgress) -> str:
-    """Name a run of a sweep in a sentence."""
+    """Return a name of a cell: solver and problem."""
     return f"{watched.cell.entrant.label} on {problem_name(watched.cell.problem)}"
 
 
 def listed(id: str) -> datasets.DataSetInfo:
-    """Return the entry of a listed data set, without options that name files.
+    """Return the description of a listed data set, without options that name files.
 
-    Raise ValueError if it is not listed, or its files are not available.
+    Raises ValueError if it is not listed, or its files are not available.
     """
     name = datasets.describe(id).name
     if id not in datasets.DATASETS:
@@ -401,7 +404,7 @@ def listed(id: str) -> datasets.DataSetInfo:
 
 
 def spec_text(setting: Experiment) -> str:
-    """Write the settings of the page, over a range of λ, as TOML."""
+    """Return a sweep over λ for the settings of the page, as TOML."""
     problem, kind = setting.problem, PENALTIES[setting.problem.penalty]
     options = "".join(f",{name}={value}" for name, value in problem.options.items())
     lines = [

@@ -1,4 +1,4 @@
-"""The two lines of tabs: groups of views, and the views of the chosen group."""
+"""The two rows of tabs: groups of views, and the views of the selected group."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from solverscope.app.ui.batch import batch
 from solverscope.app.ui.material_ui import pmui
 from solverscope.app.views import View
 
-#: Groups that are not in :data:`.views.VIEW_GROUPS`: of plug-ins, and of views that have nothing to show.
+#: Groups that are not in :data:`.views.VIEW_GROUPS`: views of plug-ins, and views with nothing to show.
 PLUGINS, UNUSED = "Plug-ins", "Not applicable"
-#: The tab that opens all groups next to a story's own.
+#: The tab that shows all groups, not only the views of a story.
 MORE = "More"
 #: The group of the views that a story uses.
 STORY = "This story"
@@ -28,7 +28,8 @@ def group_of(view: type[View]) -> str:
 
 
 def used_by(story: Story) -> set[type[View]]:
-    """Return the views on tabs that a story uses: that it or a step of it opens, points at, or names."""
+    """Return the views on tabs that a story uses: those that the story or a step opens,
+    highlights or names."""
     named = " ".join((*story.look_for, *(step.text for step in story.steps)))
     ids = {story.view.get("tab", TabBar.param.chosen.default)}
     ids |= {id for step in story.steps for id in (step.view, step.set.get("tab"))}
@@ -36,7 +37,7 @@ def used_by(story: Story) -> set[type[View]]:
 
 
 class TabLine(pmui.TabMenu):
-    """A line of tabs that ignores clicks on removed tabs, which may arrive after the removal."""
+    """A row of tabs that ignores clicks on removed tabs, which may arrive after the removal."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(
@@ -44,7 +45,7 @@ class TabLine(pmui.TabMenu):
         )
 
     def show(self, items: list[dict[str, str]], active: int) -> None:
-        """Show these tabs, with one of them chosen."""
+        """Show these tabs, with the tab at index ``active`` selected."""
         self.items = items  # first: the number of tabs bounds which can be chosen
         self.active = active
 
@@ -59,8 +60,11 @@ class TabLine(pmui.TabMenu):
 
 
 class TabBar(Viewer):
-    """The choice of a view by its id (``chosen``). Views that fit are in their groups, the others under *Not
-    applicable*, each with its reason. A story opens with its own views alone, and *More* adds the groups."""
+    """The rows of tabs, which select a view by its id (``chosen``).
+
+    Views that suit the problem are in their groups, and others, with reasons, under *Not applicable*. A story
+    starts with only its own views, and *More* shows all groups.
+    """
 
     chosen: str = param.String(default=views.Shrinking.id, doc="id of the view that is shown")
 
@@ -81,16 +85,17 @@ class TabBar(Viewer):
         self.param.watch(lambda event: self._chosen(), "chosen")
 
     def fold(self) -> None:
-        """Make the next :meth:`offer` show a story's own views alone, if the chosen view is among them."""
+        """Make the next :meth:`offer` show only a story's own views, if the selected view is among them."""
         self._folded, self._at, self._own = True, "", []
 
     def offer(
         self, fitting: Iterable[type[View]], *, own: Iterable[type[View]] = (), stay: bool = False
     ) -> None:
-        """Put these views into their groups, all others under *Not applicable*, and a story's ``own`` first.
+        """Show the ``fitting`` views in their groups, all others under *Not applicable*, and a story's
+        ``own`` first.
 
-        If the chosen view no longer fits, a fitting view takes its place. With ``stay`` it remains chosen,
-        for runs on the page that it shows.
+        If the selected view does not fit, a fitting one is selected instead. With ``stay`` it remains
+        selected, as it shows runs on the page.
         """
         own = set(own)
         self._fitting, self._own = set(fitting), [view for view in views.TABS.values() if view in own]
@@ -103,7 +108,7 @@ class TabBar(Viewer):
         self._show()
 
     def _arrange(self) -> bool:
-        """Assign all views to groups; return whether that changed any."""
+        """Assign all views to groups; return whether a group has changed."""
         self._folded = self._folded and (not self._own or views.TABS[self.chosen] in self._own)
         groups: dict[str, list[type[View]]] = {STORY: self._own} if self._own else {}
         for view in views.TABS.values():
@@ -127,7 +132,7 @@ class TabBar(Viewer):
 
     @batch()
     def _show(self) -> None:
-        """Update both lines to the offered views and the chosen one."""
+        """Update both rows to the groups and the selected view."""
         names, name = list(self._groups), self._group
         group, self._seen[name] = self._groups[name], self.chosen
         self._top.show([{"label": other} for other in names], names.index(name))
@@ -136,7 +141,7 @@ class TabBar(Viewer):
         self._below.show(tabs, group.index(views.TABS[self.chosen]))
 
     def _open(self, at: int) -> None:
-        """Show the view of a group that was chosen last, or else its first view."""
+        """Select the group at index ``at``, with its view that was selected last, or else its first view."""
         name = list(self._groups)[at]
         if name == self._group:
             return

@@ -1,4 +1,4 @@
-"""The views on tabs, made when they are first shown."""
+"""The views on tabs, which are built when they are first shown."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from solverscope.app.page.tabs.sweep_panel import SweepPanel
 from solverscope.app.page.tabs.why_panel import WhyPanel
 from solverscope.app.views import TABS, PastRuns, Path, Sweep, View, WhySlow
 
-#: Views that have or start runs of their own come with a panel.
+#: Panels of views that have or start runs of their own.
 PANELS = {Path.id: PathPanel, PastRuns.id: RunsPanel, Sweep.id: SweepPanel, WhySlow.id: WhyPanel}
 
 
 def tab_view(id: str, page: PanelPage) -> View:
-    """Make the view of a tab of a page, whose session draws it from here on."""
+    """Build the view of a tab, and add it to the views that the page's session updates."""
     if id in PANELS:
         panel = PANELS[id](page)
         page.session.watchers.append(panel)

@@ -1,4 +1,4 @@
-"""The page's part of the tab "Why slow?": experiments of findings, as runs next to the first."""
+"""The panel of the tab *Why slow?*: experiments on findings, as runs shown with the first run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from solverscope.app.views import WhySlow
 from solverscope.solvers import Finding, Problem, Trace
 from solverscope.solvers.doctor.experiment import TrialLimits, judge, trial_of
 
-#: What the text on an experiment begins with.
+#: Prefixes of the outcome of an experiment.
 CONFIRMED, NOT_CONFIRMED = "Confirmed: ", "Not confirmed: "
 
 
 @dataclass(frozen=True)
 class StartedExperiment:
-    """An experiment that was started: the first run, the finding on it, what is tried, and the second run."""
+    """An experiment that was started: the first run, the finding on it, its limits, and the second run."""
 
     first: Trace
     finding: Finding
@@ -31,7 +31,7 @@ class StartedExperiment:
     second: LiveRun
 
     def result(self) -> str:
-        """Return what the second run says of the finding so far."""
+        """Return a sentence on the outcome of the second run so far."""
         trace = self.second.trace
         if self.second.alive:
             return f"{self.second.label} is running."
@@ -42,8 +42,10 @@ class StartedExperiment:
 
 
 class WhyPanel:
-    """The findings on the run under the cursor, with a button for each experiment. A watcher of the
-    session."""
+    """The findings on the run under the cursor, with a button for each experiment.
+
+    They are updated at each tick of the session.
+    """
 
     def __init__(self, page: PanelPage) -> None:
         self._page, self._session = page, page.session
@@ -53,14 +55,14 @@ class WhyPanel:
         page.session.show_in(self.view)
 
     def update(self) -> None:
-        """Update the results of experiments; forget those on runs that are gone."""
+        """Update the outcomes of experiments, and drop those on runs that have been removed."""
         there = [run.trace for run in self._session.runs]
         self._started = [one for one in self._started if any(one.first is trace for trace in there)]
         here = [one for one in self._started if one.first is self._session.cursor.run]
         self.view.results = {one.finding.id: one.result() for one in here}
 
     def _problem(self, trace: Trace) -> Problem | None:
-        """Return the problem of a run, if it is in memory."""
+        """Return the problem of a run, or None if it is not in memory."""
         run = self._session.run_of(trace)
         own = run.problem if run is not None else None
         return own or self._page.problem.known(trace.info.problem.get("key"))
@@ -94,7 +96,7 @@ class WhyPanel:
         self._session.tick()
 
     def _experiment(self, trace: Trace) -> Experiment:
-        """Return the experiment of a run, with one entrant."""
+        """Return the experiment of a run, with a single entrant."""
         run = self._session.run_of(trace)
         found = run.experiment if isinstance(run, LiveRun) and run.origin is None else None
         if found is None or len(found.entrants) != 1 or trace.info.lams:
@@ -104,6 +106,6 @@ class WhyPanel:
 
 
 def _made(recipe: Recipe, worker: PoolWorker) -> Problem:
-    """Make the problem of an experiment in its thread."""
+    """Build the problem of an experiment in the thread of its run."""
     data = problem_cache.load(recipe, lambda *said: worker.pulse())
     return problem_cache.problem(data, recipe, worker.pulse)

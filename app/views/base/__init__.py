@@ -1,1 +1,1 @@
-"""The parts of every view: cursor, feed of records, plots, help."""
+"""The common parts of views: cursor, sending of records, plots, help."""

@@ -1,4 +1,4 @@
-"""Runs of one kind, repeated: their median with a band of quantiles around it."""
+"""Repeated runs: their median, with a band of quantiles around it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from solverscope.app.ui import run_styles
 from solverscope.app.views.base.curves import Curves, draw_lines
 from solverscope.solvers import Trace
 
-#: What runs of one kind are called: the label of all, a number, and what the page adds to an earlier one.
+#: Label of a repeated run: the common label, a number, and what the page appends to an earlier run.
 REPEATED_LABEL = re.compile(r"(?P<label>.+) \(\d+\)(?P<earlier> #\d+| before)?")
 #: The lower and the upper end of the band.
 QUANTILES = 0.1, 0.9
-#: Places at which a median is drawn, at most.
+#: Maximal number of points of a median.
 MAX_MEDIAN_PLACES = 300
 
 #: Columns of a curve: "x", "y", "iteration".
@@ -28,15 +28,15 @@ Columns = Mapping[str, np.ndarray]
 
 
 class Family(NamedTuple):
-    """A family of runs, and its name."""
+    """Runs that repeat each other, and their common label."""
 
     label: str
     runs: list[Trace]
 
 
 def families(traces: Sequence[Trace]) -> list[Family]:
-    """Return runs that repeat each other: those of one solver on one problem with labels such as "mine (1)"
-    and "mine (2)"."""
+    """Group runs that repeat each other: those of one solver on one problem, labelled "mine (1)",
+    "mine (2)"."""
     found: dict[tuple[object, ...], list[Trace]] = {}
     for place, trace in enumerate(traces):
         if said := REPEATED_LABEL.fullmatch(trace.info.label):
@@ -55,24 +55,24 @@ def band(
     log_x: bool = False,
     log_y: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Return the median of curves at common places, and the ends of the band.
+    """Return the pointwise median of curves, with the ends of a band of quantiles.
 
-    Between its points a curve is the straight line that a plot draws, and a run that has ended keeps its last
-    value; the median begins where the last curve does, and ends where half of the runs have ended.
+    Curves are interpolated linearly, as they are drawn, and those of ended runs are extended by their last
+    value. The median starts where the last of the curves does, and ends where half of the runs have ended.
 
     Parameters
     ----------
-    curves
-        Columns "x", "y" and "iteration" each; points that are not finite are left out.
+    curves : sequence of mapping
+        Columns "x", "y" and "iteration" of each curve; points that are not finite are ignored.
     going : sequence of bool
-        Whether each of the runs goes on; by default none does.
+        Whether each of the runs is still active; by default none is.
     log_x, log_y : bool
         Whether the axes are logarithmic.
 
     Returns
     -------
     dict
-        Columns "x", "iteration", "y" (the median), "low" and "high", all empty without a curve.
+        Columns "x", "iteration", "y" (the median), "low" and "high"; all are empty if there is no curve.
     """
     known, reached = [], []
     for place, columns in enumerate(curves):
@@ -103,8 +103,10 @@ def band(
 
 
 class Bands(Curves):
-    """The medians and bands of a plot, each in the colour and dash of the first run of its family. Of the
-    column ``thin``, if there is one, the median alone is drawn, as a thin line."""
+    """The medians and bands of a plot, each in the colour and dash of the first run of its family.
+
+    Of the column ``thin``, if there is one, only the median is drawn, as a thin line.
+    """
 
     def __init__(self, plot: figure, thin: Sequence[str] = ()) -> None:
         super().__init__(("x", "y", "low", "high", *thin), self._drawn)
@@ -123,8 +125,11 @@ class Bands(Curves):
         shown: Callable[[Trace], object],
         **logarithmic: bool,
     ) -> None:
-        """Draw these families of the ``traces``. ``columns(trace)`` returns the curve of a run, which depends
-        on its rows and on the result of ``shown(trace)``."""
+        """Draw these families of ``traces``.
+
+        ``columns(trace)`` returns the curve of a run. It depends only on the run's rows and on the result of
+        ``shown(trace)``, so that curves are recomputed only if one of these changes.
+        """
         first = {runs[0]: runs for _, runs in wanted}
         labels = {runs[0]: f"{label}, median of {len(runs)}" for label, runs in wanted}
         for feed, trace in self.match(traces, labels):

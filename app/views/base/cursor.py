@@ -1,4 +1,4 @@
-"""The cursor: the one run and iteration that every view talks about."""
+"""The cursor: the run and the iteration that all views show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CURSOR_TAG = "cursor"
 
 
 class Cursor(param.Parameterized):
-    """The cursor: a run and an iteration; while ``follow`` is on it stays at the newest iterate."""
+    """The cursor: a run and an iteration; if ``follow`` is true, it stays at the newest iterate."""
 
     run: Trace | None = param.ClassSelector(class_=Trace, default=None, allow_None=True, doc="the chosen run")
     iteration: int = param.Integer(default=0, bounds=(0, None), doc="the chosen iteration")
@@ -23,30 +23,30 @@ class Cursor(param.Parameterized):
 
     #: True while ``keep`` moves the cursor: its caller brings the views up to date afterwards.
     keeping_up = False
-    #: Whether the run was chosen by a person, who then keeps it.
+    #: Whether the user has selected the run, so that it stays selected.
     chosen = False
 
     def reset(self) -> None:
-        """Follow the newest iterate of the first run to come."""
+        """Follow the newest iterate of the next first run."""
         self.chosen = False
         self.follow = True
 
     @batch()
     def choose(self, run: Trace, *, follow: bool) -> None:
-        """Put the cursor on a run, at its newest iterate if it is to ``follow`` it."""
+        """Move the cursor to a run, and to its newest iterate if it is to ``follow`` the run."""
         self.chosen = True
         head = {"iteration": int(last["iteration"])} if follow and (last := run.last) else {}
         self.param.update(run=run, follow=follow, **head)
 
     @batch()
     def place(self, run: Trace, iteration: int) -> None:
-        """Move the cursor and stop following."""
+        """Move the cursor to an iteration of a run, and stop following."""
         self.chosen = True
         self.param.update(run=run, iteration=max(int(iteration), 0), follow=False)
 
     def keep_up(self, traces: Sequence[Trace]) -> None:
-        """Move to the first run, unless a chosen one is still there; while following, move to its newest
-        iterate. Runs may start in any order."""
+        """Move to the first run, unless a run selected by the user still exists; while following, move to its
+        newest iterate."""
         stays = self.chosen and self.run in traces
         run = self.run if stays else next(iter(traces), None)
         changes: dict[str, object] = {} if run is self.run else {"run": run}
@@ -56,7 +56,7 @@ class Cursor(param.Parameterized):
             self.keep(**changes)
 
     def keep(self, **changes: object) -> None:
-        """Move along, with ``keeping_up`` on."""
+        """Change parameters with ``keeping_up`` set, so that views do not update themselves."""
         self.keeping_up = True
         try:
             self.param.update(**changes)
@@ -64,8 +64,10 @@ class Cursor(param.Parameterized):
             self.keeping_up = False
 
     def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
-        """Return the index of the row nearest to the cursor among rows of its run; None if there are none.
-        The index is valid for these rows only: an active run may add and drop rows at any time."""
+        """Return the index of the row nearest to the cursor among rows of its run, or None if there are none.
+
+        The index is valid for these rows only, as an active run may add and drop rows at any time.
+        """
         iterations = rows["iteration"]
         if not len(iterations):
             return None

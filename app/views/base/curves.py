@@ -13,14 +13,14 @@ from solverscope.app.ui import run_styles
 from solverscope.app.views.base.feed import RecordFeed
 from solverscope.solvers import Trace
 
-#: What the lines of ghosts, which are runs of earlier races, have of the alpha of others.
+#: Alpha of the lines of ghosts, which are runs of earlier races, relative to other lines.
 GHOST_ALPHA = 0.4
 
 
 def draw_lines(
     plot: figure, source: ColumnDataSource, thin: Sequence[str], width: float, color: str, dash: str
 ) -> list[GlyphRenderer]:
-    """Draw the column "y" as a line of this width, and those of ``thin`` as thin ones."""
+    """Draw the column "y" as a line of this width, and the columns ``thin`` as thin lines."""
     drawn = [("y", width, 1.0), *((column, 1, 0.7) for column in thin)]
     return [
         ui.curve(plot, source, column, color=color, dash=dash, width=width, alpha=alpha)
@@ -30,14 +30,14 @@ def draw_lines(
 
 @dataclass
 class Curve:
-    """The curve of one run in one plot."""
+    """The curve of a run in a plot: its feed and its renderers."""
 
     feed: RecordFeed
     renderers: list[GlyphRenderer]
     faint: bool = False
 
     def fade(self, faint: bool) -> None:
-        """Draw it faintly, or normally again."""
+        """Draw the curve faintly, or normally again."""
         if faint == self.faint:
             return
         self.faint, factor = faint, GHOST_ALPHA if faint else 1.0 / GHOST_ALPHA
@@ -49,11 +49,11 @@ class Curve:
 
 
 class Curves(dict[tuple[str, str, int], Curve]):
-    """Curves of runs, by colour, dash, and number among those of the same look.
+    """The curves of runs, by colour, dash, and index among curves with both in common.
 
-    ``glyphs(source, color, dash)`` draws one from a source with the columns "iteration" and ``names``. Curves
-    of removed runs are emptied and reused for the next of their look: adding one to a figure takes a browser
-    much longer than filling it.
+    ``glyphs(source, color, dash)`` draws a curve from a data source with the columns "iteration" and
+    ``names``. Curves of removed runs are emptied and reused for the next run with the same style. Browsers
+    take much longer to add a curve than to fill one.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Curves(dict[tuple[str, str, int], Curve]):
         self._names, self._glyphs = ("iteration", *names), glyphs
 
     def match(self, traces: Sequence[Trace], labels: Mapping[Trace, str]) -> list[tuple[RecordFeed, Trace]]:
-        """Return a curve for each of the runs that has a label: its feed, and the run."""
+        """Return pairs of a feed and a run, for each run that has a label; the feed is that of its curve."""
         wanted: dict[tuple[str, str, int], Trace] = {}
         for place, trace in enumerate(traces):
             if trace in labels:
@@ -86,5 +86,5 @@ class Curves(dict[tuple[str, str, int], Curve]):
 
     @property
     def renderers(self) -> list[GlyphRenderer]:
-        """Return all that is drawn of the curves."""
+        """Return the renderers of all curves."""
         return [renderer for curve in self.values() for renderer in curve.renderers]

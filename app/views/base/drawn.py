@@ -1,4 +1,4 @@
-"""A record of the inputs from which each picture was last drawn."""
+"""The inputs from which each plot was last drawn."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from solverscope.solvers import Trace
 
 
 class Drawn:
-    """A record of the inputs of each picture when it was last drawn: it is redrawn only if they change.
+    """A record of the inputs of each plot when it was last drawn, so that it is redrawn only if they change.
 
-    Runs are held by weak references: a deleted run is not kept in memory, nor mistaken for a new run at the
-    same address.
+    References to runs are weak: a removed run is neither kept in memory, nor mistaken for a new one at the
+    same memory address.
     """
 
     def __init__(self) -> None:
@@ -22,9 +22,9 @@ class Drawn:
         return self._marks.get(picture, ()) == _held(mark)
 
     def changed(self, picture: str, *mark: object) -> bool:
-        """Return whether ``picture`` was last drawn from anything but ``mark``, all that it depends on.
+        """Return whether ``picture`` must be drawn again, because its inputs ``mark`` have changed.
 
-        From then on it counts as drawn from ``mark``. Without one it is empty, as all are at first.
+        From then on, ``mark`` is considered drawn. A plot without inputs is empty, as all plots are at first.
         """
         if self.shows(picture, *mark):
             return False

@@ -1,8 +1,8 @@
-"""Plots and tables of a view as HoloViews' elements: from the glyphs and sources of its Bokeh figures.
+"""Plots and tables of a view as HoloViews elements, built from the glyphs and data sources of Bokeh figures.
 
-A figure draws glyphs, each from a source. Most kinds of glyphs have an equivalent element of HoloViews, which
-draws the same picture from the same columns and styles. Others are refused, so that no part of a plot is lost
-silently. Names on an axis stand at the numbers of Bokeh's factors.
+Most kinds of glyphs have an equivalent HoloViews element, which draws the same columns in the same style.
+Others are refused, so that no part of a plot is lost silently. Names on an axis are replaced by the numeric
+positions of Bokeh's factors.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from solverscope.app.views.base.exports import ShownTable
 
 #: The order in which Bokeh draws its levels.
 BOKEH_LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
-#: How HoloViews calls the modes of steps.
+#: HoloViews' names of Bokeh's step modes.
 STEPS = {"before": "steps-pre", "center": "steps-mid", "after": "steps-post"}
-#: What the names of looks begin with; all other properties of a glyph are places.
+#: Prefixes of visual properties; all other properties of a glyph are coordinates.
 LOOKS = ("line_", "fill_", "text_", "marker", "size", "angle")
 #: Axes that carry numbers.
 NUMERIC_RANGES = (bm.DataRange1d, bm.Range1d)
@@ -47,7 +47,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 
 class NotDrawn(ValueError):
-    """The error that no element of HoloViews draws a part of a figure; the message names the part."""
+    """An error: HoloViews has no element for a part of a figure. The message names the part."""
 
 
 def _box(x: Ends, y: Ends) -> hv.Rectangles:
@@ -60,7 +60,7 @@ def _around(get: Get, at: str, size: str) -> Ends:
 
 
 def _image(get: Get) -> hv.Image:
-    """Return the picture of the only row: HoloViews has the topmost line first."""
+    """Return the image in the only row; HoloViews expects its top row first."""
     x, y, dw, dh = (float(get(name)[0]) for name in ("x", "y", "dw", "dh"))
     return hv.Image(np.flipud(get("image")[0]), bounds=(x, y, x + dw, y + dh))
 
@@ -90,10 +90,10 @@ ELEMENTS: Mapping[type[bm.Glyph], Callable[[Get], hv.Element]] = {
 def drawing(
     name: str, shown: Sequence[figure | hv.Overlay], tables: Sequence[ShownTable] = ()
 ) -> hv.Overlay | hv.Table | hv.Layout:
-    """Return the figures and tables that the view with this name shows, as HoloViews' elements; what it draws
-    with HoloViews is returned as it is.
+    """Return figures and tables as a HoloViews object: one element, or a layout of several.
 
-    Raises ValueError if HoloViews cannot draw them.
+    ``name`` is the id of the view, and ``shown`` its figures; overlays among them are used as they are.
+    Raises ValueError if there are none, or if HoloViews cannot draw one.
     """
     try:
         parts = [overlay(one) if isinstance(one, figure) else one for one in shown]
@@ -106,8 +106,10 @@ def drawing(
 
 
 def overlay(fig: figure) -> hv.Overlay:
-    """Return the present contents of a figure, with its axes but without the cursor; raise NotDrawn if a part
-    has no element."""
+    """Return the current content of a figure as an overlay, with its axes but without the cursor.
+
+    Raises NotDrawn if a part has no element.
+    """
     names = [_names(ends) for ends in (fig.x_range, fig.y_range)]
     drawn = [one for one in (*fig.renderers, *fig.center) if one.visible and not isinstance(one, bm.Grid)]
     drawn = [one for one in drawn if CURSOR_TAG not in one.tags]
@@ -126,7 +128,7 @@ def overlay(fig: figure) -> hv.Overlay:
 
 
 def _labelled(element: hv.Element, options: Mapping[str, Any]) -> hv.Element:
-    """Return the element with the names of its axes as labels of its dimensions."""
+    """Return the element with the labels of its axes as labels of its dimensions."""
     labels = {name: options[f"{name}label"] for name in "xy" if options[f"{name}label"]}
     known = {dimension.name for dimension in element.dimensions()}
     labels = {name: label for name, label in labels.items() if name in known}
@@ -134,7 +136,7 @@ def _labelled(element: hv.Element, options: Mapping[str, Any]) -> hv.Element:
 
 
 def _names(ends: bm.Range) -> dict[str, float]:
-    """Return the places at which Bokeh puts the names of an axis; an axis of numbers has none."""
+    """Return the numeric positions of the names on an axis; a numeric axis has none."""
     if isinstance(ends, NUMERIC_RANGES):
         return {}
     if not all(isinstance(name, str) for name in ends.factors):
@@ -143,7 +145,7 @@ def _names(ends: bm.Range) -> dict[str, float]:
 
 
 def _annotate(labels: Sequence[bm.Label], axes: Sequence[bm.Axis], plot: Any, element: hv.Element) -> None:
-    """Add labels, and further axes on the right, to a figure of HoloViews, which has no elements for them."""
+    """Add labels, and further axes on the right, to a HoloViews figure, which has no elements for them."""
     for kind, place, added in ((bm.Label, "center", labels), (bm.Axis, "right", axes)):
         if not any(isinstance(one, kind) for one in getattr(plot.state, place)):
             for annotation in added:
@@ -151,7 +153,7 @@ def _annotate(labels: Sequence[bm.Label], axes: Sequence[bm.Axis], plot: Any, el
 
 
 def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict[str, Any]:
-    """Return labels, scales and ends of the axes, as options."""
+    """Return labels, scales and limits of the axes, as options."""
     found: dict[str, Any] = {"shared_axes": False, "title": ""}
     sides = (("x", fig.xaxis, fig.x_scale, fig.x_range), ("y", fig.yaxis, fig.y_scale, fig.y_range))
     for k, (name, axis, scale, ends) in enumerate(sides):
@@ -179,8 +181,7 @@ def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict
 def _covered(
     ends: bm.DataRange1d, made: Mapping[bm.Renderer, Sequence[hv.Element]], k: int, *, log: bool
 ) -> tuple[float, float] | None:
-    """Return the ends of a range on axis ``k``, if it covers nothing but curves and points; None if HoloViews
-    finds the ends."""
+    """Return the limits of a range on axis ``k``, or None if HoloViews determines them."""
     asked = [one for one in made if not isinstance(ends.renderers, list) or one in (ends.renderers or made)]
     elements = [element for one in asked for element in made[one] if not isinstance(element, UNBOUNDED)]
     if not elements or not all(type(element) in (hv.Curve, hv.Points) for element in elements):
@@ -196,7 +197,8 @@ def _covered(
 
 
 def _elements(drawn: bm.Renderer, names: Sequence[Mapping[str, float]]) -> Iterator[hv.Element]:
-    """Yield the elements of a drawn glyph, one for each look; none if it is empty."""
+    """Yield the elements of a renderer, one for each combination of visual properties; none if it
+    is empty."""
     if isinstance(drawn, bm.Span):
         if drawn.location is not None:
             line = hv.VLine if drawn.dimension == "height" else hv.HLine
@@ -222,8 +224,10 @@ def _elements(drawn: bm.Renderer, names: Sequence[Mapping[str, float]]) -> Itera
 
 
 class _Rows:
-    """Some rows of a glyph: called with a property's name, its value in each of them. ``names`` are those on
-    each axis, with their places."""
+    """Some rows of a glyph; a call with the name of a property returns its values.
+
+    ``names`` are the names on each axis, with their positions.
+    """
 
     def __init__(
         self,
@@ -251,11 +255,11 @@ class _Rows:
 
     @property
     def varying(self) -> list[str]:
-        """Name the visual properties that may differ from row to row."""
+        """Return the names of the visual properties that may differ from row to row."""
         return [name for name in self.looks if isinstance(self._values[name], Field)]
 
     def look(self, name: str) -> Any:
-        """Return the value of a visual property, such as a colour, in the first row: all rows share it."""
+        """Return the value of a visual property, such as a colour, which all rows share."""
         value = self._values[name]
         if isinstance(value, Field):
             return self(name).tolist()[0]
@@ -263,7 +267,7 @@ class _Rows:
 
 
 def _shades(mapper: bm.ColorMapper) -> dict[str, Any]:
-    """Return the mapping of numbers to colours, as options; raise NotDrawn if HoloViews lacks it."""
+    """Return options for the mapping of numbers to colours. Raises NotDrawn if HoloViews does not have it."""
     if not isinstance(mapper, bm.LinearColorMapper) or None in (mapper.low, mapper.high):
         raise NotDrawn(type(mapper).__name__)
     beyond = {"NaN": mapper.nan_color, "min": mapper.low_color, "max": mapper.high_color}
@@ -272,7 +276,7 @@ def _shades(mapper: bm.ColorMapper) -> dict[str, Any]:
 
 
 def _styled(element: hv.Element, drawn: bm.Renderer, rows: _Rows) -> hv.Element:
-    """Apply to an element the style and the name of the renderer that it is made of."""
+    """Return an element with the style and the name of the renderer from which it was built."""
     known = hv.Store.registry["bokeh"][type(element)].style_opts
     looks = {name: rows.look(name) for name in rows.looks if name in known}
     if isinstance(dash := looks.get("line_dash"), list):  # as a list it would be one for each row

@@ -1,4 +1,4 @@
-"""Tables as text to be pasted elsewhere: CSV, Markdown, LaTeX."""
+"""Tables as text for other programs: CSV, Markdown, LaTeX."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rows = Sequence[Sequence[Value]]
 
 
 class ShownTable(NamedTuple):
-    """A table that a view shows; ``note`` stands below it, or replaces an empty one."""
+    """A table in a view; ``note`` is shown below it, or instead of it if it is empty."""
 
     title: str
     heads: Sequence[str]
@@ -27,7 +27,7 @@ class ShownTable(NamedTuple):
     note: str = ""
 
 
-#: What LaTeX reads otherwise than it is written.
+#: Replacements for characters that are special in LaTeX.
 LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -37,8 +37,10 @@ LATEX = {
 
 
 def as_csv(heads: Sequence[str], rows: Rows) -> str:
-    """Return comma-separated values, with all digits of numbers, nothing for unknown values, and no text that
-    a spreadsheet would evaluate."""
+    """Return comma-separated values with all digits; unknown values are empty.
+
+    Strings that a spreadsheet would evaluate are escaped.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in (heads, *rows):
@@ -47,14 +49,14 @@ def as_csv(heads: Sequence[str], rows: Rows) -> str:
 
 
 def as_markdown(heads: Sequence[str], rows: Rows) -> str:
-    """Return a table in Markdown, with columns of numbers to the right."""
+    """Return a table in Markdown, with numeric columns aligned to the right."""
     lines = [[text.replace("|", "\\|") for text in line] for line in [list(heads), *_texts(rows, _plain)]]
     ruler = ["---:" if numeric else "---" for numeric in _numeric(rows, len(heads))]
     return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ruler, *lines[1:]])
 
 
 def as_latex(heads: Sequence[str], rows: Rows) -> str:
-    """Return a ``tabular`` of LaTeX, with columns of numbers to the right."""
+    """Return a LaTeX ``tabular``, with numeric columns aligned to the right."""
     columns = "".join("r" if numeric else "l" for numeric in _numeric(rows, len(heads)))
     lines = [[_escaped(head) for head in heads], *_texts(rows, _latex)]
     head, *body = (f"{' & '.join(line)} \\\\\n" for line in lines)
@@ -75,7 +77,7 @@ def _texts(rows: Rows, text: Callable[[Value], str]) -> list[list[str]]:
 
 
 def _numeric(rows: Rows, width: int) -> list[bool]:
-    """Return for each column whether it has no texts."""
+    """Return, for each column, whether it contains no strings."""
     return [not any(isinstance(row[k], str) for row in rows) for k in range(width)]
 
 
@@ -99,8 +101,7 @@ def _escaped(text: str) -> str:
 
 
 class CopyButtons(Component):
-    """Buttons, one per format: a click copies the text to the browser's clipboard, and the button confirms
-    it."""
+    """Buttons, one per format, that copy a table to the browser's clipboard."""
 
     texts = param.Dict(default={}, doc="what each button copies, by its name")
     margin = (4, 4)

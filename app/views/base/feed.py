@@ -1,4 +1,4 @@
-"""Sending of a growing trace to a Bokeh source: new rows, thinned to the resolution of a screen."""
+"""Sending of a growing trace to a Bokeh data source: new rows, thinned to the resolution of a screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kept = Callable[[Records], np.ndarray | None]
 
 
 class RecordFeed:
-    """Updates ``source`` from a trace: every ``stride``-th row and always the newest one."""
+    """A feed that updates ``source`` from a trace, by every ``stride``-th row and always the newest one."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.source = ColumnDataSource({name: np.empty(0, np.float32) for name in names})
@@ -36,9 +36,10 @@ class RecordFeed:
     def update(
         self, trace: Trace, columns: Columns, key: object = None, kept: Kept = lambda rows: None
     ) -> bool:
-        """Send the new rows among those that ``kept`` selects (None: all rows).
+        """Send new rows of a trace; return whether anything was sent.
 
-        If ``key``, on which ``columns`` depends, has changed, send all of them again.
+        ``kept`` selects rows; None selects all. If ``key``, on which ``columns`` depends, has changed, all
+        rows are sent again.
         """
         rows, self._cursor, replaced = trace.since(self._cursor)
         whole = replaced or key != self._key or len(self.source.data["x"]) > 2 * CURVE_POINTS
@@ -73,20 +74,20 @@ class RecordFeed:
         return True
 
     def replace(self, columns: Callable[[], Records], key: object) -> None:
-        """Send columns that are not made row by row, unless those of this ``key`` are there already."""
+        """Send the result of ``columns()``, unless it was already sent with this ``key``."""
         if key != self._key:
             self._key = key
             self.source.data = dict(columns())
 
     def clear(self) -> None:
-        """Empty the source in the browser."""
+        """Empty the data source, also in the browser."""
         self._cursor, self._key = None, None
         if len(self.source.data["x"]):
             self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}
 
 
 def known(column: np.ndarray) -> np.ndarray:
-    """Return a column of the trace as numbers; unknown values are nan."""
+    """Return a column of the trace as floats; unknown values are NaN."""
     values = column.astype(float)
     if np.issubdtype(column.dtype, np.integer):
         values[column < 0] = np.nan
@@ -94,13 +95,15 @@ def known(column: np.ndarray) -> np.ndarray:
 
 
 def latest(at: np.ndarray, values: np.ndarray, iterations: np.ndarray) -> np.ndarray:
-    """Return at each iteration the last of the values known ``at`` some, ascending, up to it; nan before the
-    first."""
+    """Return, for each iteration, the last value known up to it; NaN before the first.
+
+    ``at`` are the iterations of ``values``, in ascending order.
+    """
     return np.append(values, np.nan)[np.searchsorted(at, iterations, side="right") - 1]
 
 
 def shaded(x: np.ndarray, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the ends on an axis of every second epoch in the rows of a run; a run without epochs has none."""
+    """Return the ends, on the horizontal axis, of every second epoch in the rows of a run."""
     n, edges = len(epoch), np.flatnonzero(np.diff(epoch)) + 1
     starts, ends = np.append(0, edges)[:n], np.append(edges, n - 1)[:n]
     odd = (epoch[starts] >= 0) & (epoch[starts] % 2 == 1)
@@ -108,5 +111,6 @@ def shaded(x: np.ndarray, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def positive(values: np.ndarray) -> np.ndarray:
-    """Replace values that a logarithmic axis cannot draw, those not above zero, by nan."""
+    """Return values with those that are not positive, which a logarithmic axis cannot show,
+    replaced by NaN."""
     return np.where(values > 0.0, values, np.nan)

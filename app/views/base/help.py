@@ -1,7 +1,7 @@
 """Help on plots: two sentences, the equation that is drawn, and the meaning of each mark.
 
-``app/help/plots.toml`` has it for the figures of this package, by their names. A plug-in's view declares a
-``help`` of its own. It becomes HTML when a visitor asks for it.
+``app/help/plots.toml`` contains it for the figures of this package, by name. Views of plug-ins declare it in
+``help``. It is converted to HTML on demand.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ class Mark(NamedTuple):
 #: Names of colours in ``plots.toml``.
 COLORS_BY_NAME = dict(zip(("blue", "orange", "green", "pink", "yellow", "sky"), ui.COLORS, strict=True))
 COLORS_BY_NAME["grey"] = ui.GREY
-#: Where a line of an equation ends.
+#: Separator of the lines of an equation.
 LINE_END = r", \qquad"
 
 
 @dataclass(frozen=True)
 class Help:
-    """``text`` is two sentences, ``equation`` LaTeX, whose lines ``LINE_END`` ends, ``source`` the paper and
-    the number that it has there."""
+    """The help on a plot: a ``text``, an ``equation`` in LaTeX, and its ``source``, a paper and a number.
+
+    Lines of the equation are separated by ``LINE_END``.
+    """
 
     title: str
     text: str
@@ -42,7 +44,7 @@ class Help:
     marks: tuple[Mark, ...]
 
     def html(self) -> str:
-        """Return it as HTML, the equation as MathML, which browsers draw by themselves."""
+        """Return the help as HTML, with the equation as MathML, which browsers can display."""
         marks = "".join(
             f'<li><b style="color: {mark.color or "inherit"}">{mark.glyph}</b>{html.escape(mark.words)}</li>'
             for mark in self.marks
@@ -70,9 +72,9 @@ _plots = table("plots")
 #: Marks that many plots have.
 SHARED_MARKS = {name: _mark(*mark) for name, mark in _plots["marks"].items()}
 RUN, HERE = SHARED_MARKS["run"], SHARED_MARKS["here"]
-#: Equations of fields of the record, and where they are from.
+#: Equations of fields of the record, and their sources.
 EQUATIONS = {field: tuple(about) for field, about in _plots["equations"].items()}
-#: What the figures of this package show.
+#: Help on the figures of this package.
 FIGURES = {
     name: Help(
         **about

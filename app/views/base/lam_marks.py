@@ -1,4 +1,4 @@
-"""Lines that mark on a plot the changes of a run's λ."""
+"""Vertical lines that mark the changes of a run's λ in a plot."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from solverscope.app.views.base.feed import Records
 from solverscope.app.views.base.run_events import lam_in_words
 from solverscope.solvers import Trace, segments
 
-#: Share of a narrow axis that each character of a λ takes that is written out.
+#: Width of a character of a label, relative to a narrow axis.
 CHARACTER = 0.03
-#: Pixels from the axis to what is written above it.
+#: Distance of labels from the axis in pixels.
 LABEL_OFFSET = 4
 
 
 class LamMarks:
-    """One dotted line per change, in the colour of its run, with λ at its foot if there is room."""
+    """A dotted line for each change of λ, in the colour of its run, labelled with λ if there is space."""
 
     def __init__(self, plot: figure) -> None:
         self.source = source("x", "color", "said", "foot")
@@ -30,8 +30,11 @@ class LamMarks:
         plot.add_layout(labels)
 
     def show(self, runs: Iterable[tuple[Trace, str]], across: Callable[[Records], np.ndarray]) -> None:
-        """Mark the changes of λ of these runs, each in its colour. ``across(rows)`` returns the places of
-        rows on the axis. If several runs have the same λ at nearly the same place, it is written once."""
+        """Mark the changes of λ of these runs, each of which is given with its colour.
+
+        ``across(rows)`` returns the positions of rows on the horizontal axis. If several runs have the same λ
+        at nearly the same position, it is labelled once.
+        """
         found, reach = [], 0.0
         for trace, color in runs:
             rows, _, _ = trace.since(None)
@@ -51,5 +54,5 @@ class LamMarks:
         put(self.source, columns(self.source, marks))
 
     def show_run(self, trace: Trace) -> None:
-        """Mark the changes of one run, over iterations."""
+        """Mark the changes of λ of one run, over iterations."""
         self.show([(trace, GREY)], lambda rows: rows["iteration"])

@@ -1,4 +1,4 @@
-"""Phases of a run, as its record names them: fine, coarse, patch-up."""
+"""The phases of a run, such as fine, coarse and patch-up, derived from its record."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from solverscope.app.views.base.feed import Records
 
 @dataclass(frozen=True)
 class Span:
-    """A phase without a break: its name, its round (-1: the solver counts none), and its first and last
-    row."""
+    """A contiguous phase: its name, its round (-1 if the solver does not count rounds), and its first and
+    last row."""
 
     phase: str
     round: int
@@ -22,7 +22,7 @@ class Span:
 
 
 def spans(rows: Records) -> list[Span]:
-    """Find the phases of a run, in order, from rows of its record; return none if its solver names none."""
+    """Return the phases of a run in order, from rows of its record; none if its solver names no phases."""
     phases, rounds = rows["phase"], rows["epoch"]
     if not np.not_equal(phases, None).any():
         return []
@@ -37,7 +37,9 @@ def spans(rows: Records) -> list[Span]:
 
 
 def turns(rows: Records) -> np.ndarray:
-    """Return the last row of each phase that one of another name follows: epochs of shrinking, which have
-    one name, are marked elsewhere."""
+    """Return the last row of each phase that is followed by one with another name.
+
+    Epochs of shrinking, which have the same name, are marked differently.
+    """
     found = pairwise(spans(rows))
     return np.array([span.last for span, then in found if span.phase != then.phase], dtype=np.int64)

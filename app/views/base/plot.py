@@ -1,4 +1,5 @@
-"""The base of plots over time or iterations: curves of runs and their repetitions, cursor, clicks, axes."""
+"""The base of plots over time or iterations: curves of runs, median and band of repeated runs, cursor and
+axes."""
 
 from __future__ import annotations
 
@@ -23,19 +24,19 @@ from solverscope.app.views.base.lam_marks import LamMarks
 from solverscope.app.views.base.view import View, placed
 from solverscope.solvers import FIELDS, Trace
 
-#: How a unit is called in a menu.
+#: Names of units in menus.
 SPELLED = {"s": " seconds"}
-#: What an axis may show, work and time first: field of the record, name in menus, label.
+#: Fields that an axis may show, time and work first: field of the record, name in menus, label.
 AXES = {
     name: (ui.capital(field.title + SPELLED.get(field.unit, "")), field.axis)
     for name in dict.fromkeys(["cpu_seconds", "iteration", "passes", "wall_seconds", *FIELDS])
     for field in (FIELDS[name],)
     if field.numeric
 }
-#: Those that grow from iterate to iterate.
+#: Fields that increase from iterate to iterate.
 X_AXES = dict(list(AXES.items())[:4])
 
-#: Of an axis.
+#: Scales of an axis.
 AXIS_SCALES = ("log", "linear")
 #: Scales of both axes by their name in menus, the vertical one first.
 BOTH_SCALES = {
@@ -44,18 +45,18 @@ BOTH_SCALES = {
     "log x": ("linear", "log"),
     "log-log": ("log", "log"),
 }
-#: What plots on a page have in common, apart from the zoom: the horizontal axis.
+#: Parameters of the horizontal axis, which plots on a page share.
 SHARED = ["x", "x_scale"]
 
 
 class RunPlot(View):
     """A live plot with one curve per run.
 
-    A subclass defines ``y_label`` and ``values``, and may draw ``dots`` as well as the line. A plot may share
-    the horizontal axis, its choice and its zoom with another one.
+    A subclass defines ``y_label`` and ``values``, and may draw ``dots`` in addition to the line. A plot may
+    share the horizontal axis, including its field and its zoom, with another one.
 
-    The figure is made once. A change of the axis changes its label, its scale, and the columns of the same
-    curves. A hidden plot is updated when it is shown.
+    The figure is created once. If the field on an axis changes, the label, the scale and the columns of the
+    same curves change. A hidden plot is updated when it is shown.
     """
 
     x: str = param.Selector(default="cpu_seconds", objects=list(AXES), doc="field on the horizontal axis")
@@ -66,9 +67,9 @@ class RunPlot(View):
     always = True
     #: A column that is drawn as a thin line, and what it is; none if empty.
     thin: ClassVar[tuple[str, ...]] = ()
-    #: How Bokeh's ``scatter`` is to draw the points too, in the colour of their run; not at all if empty.
+    #: Arguments of Bokeh's ``scatter``, which draws points in the colour of their run; empty for no points.
     dots: ClassVar[Mapping[str, Any]] = {}
-    #: Whether lines are solid: dashes of values that jump at each iterate cannot be told apart.
+    #: Whether lines are solid, because dashes are indistinguishable if values jump at each iterate.
     solid: ClassVar[bool] = False
     #: Whether runs that repeat each other are drawn as a median with a band.
     banded: ClassVar[bool] = True
@@ -108,7 +109,7 @@ class RunPlot(View):
             self.param.watch(lambda *events: share_axis(self, self._beside), SHARED)
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        """Make the widgets above the plot, other than the choice of the axis."""
+        """Return the widgets above the plot, except the menu of the axis."""
         return []
 
     @property
@@ -130,32 +131,34 @@ class RunPlot(View):
         return self.title
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        """Compute the columns ``names``, other than "x", and the ``thin`` one, from these rows of the
+        """Return the columns ``names``, except "x", and the ``thin`` one, computed from these rows of the
         trace."""
         raise TypeError(f"{type(self).__name__} does not define values")
 
     def key(self, trace: Trace) -> object:
-        """Return the inputs of ``values`` other than the rows; if they change, the curve is sent again."""
+        """Return the inputs of ``values`` in addition to the rows; if they change, the curve is
+        sent again."""
         return None
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
-        """Draw one run."""
+        """Draw a run from a data source, and return its renderers."""
         sign = {"x": "x", "y": "y", "color": color, **self.dots}
         dots = [self.figure.scatter(source=source, **sign)] if self.dots else []
         dash = "solid" if self.solid else dash
         return [*draw_lines(self.figure, source, self.thin[:1], 2, color, dash), *dots]
 
     def hover(self) -> list[tuple[str, str]]:
-        """List the entries of a point's tooltip after run and iteration: a title and a column each."""
+        """Return the entries of a point's tooltip after run and iteration, as pairs of a title
+        and a column."""
         said = [] if self.x == "iteration" else [(AXES[self.x][0], "x")]
         return [*said, (self.y_name, "y"), *([(self.thin[1], self.thin[0])] if self.thin else [])]
 
     def axis_menu(self) -> pn.viewable.Viewable:
-        """Return the choice of the horizontal axis."""
+        """Return the menu of fields for the horizontal axis."""
         return menu("Against", self.param.x, {AXES[field][0]: field for field in self.against})
 
     def scale_menu(self) -> pn.viewable.Viewable:
-        """Return the choice of the scales of both axes."""
+        """Return the menu of the scales of both axes."""
         names = {scales: name for name, scales in BOTH_SCALES.items()}
         made = LineMenu(label="Scale", options=list(BOTH_SCALES), width=70)
 
@@ -179,7 +182,7 @@ class RunPlot(View):
         return plot
 
     def _set_axes(self) -> None:
-        """Label and scale the axes by the parameters."""
+        """Set labels and scales of the axes from the parameters."""
         plot = self.figure
         plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], ui.upright(self.y_label)
         ui.scale(plot, "x", log=self.x_scale == "log")
@@ -188,7 +191,7 @@ class RunPlot(View):
         self._pointer.args = {**self._pointer.args, "said": [list(pair) for pair in self.hover()]}
 
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
-        """Fit the ranges to these curves, the horizontal one also to those of the plots that share it."""
+        """Fit the ranges to these curves; the horizontal one is also fitted to plots that share it."""
         x_range = self.figure.x_range
         x_range.renderers = [r for r in x_range.renderers if r not in self._lines] + lines
         self.figure.y_range.renderers = self._lines = lines
@@ -218,27 +221,27 @@ class RunPlot(View):
         self._mark_cursor()
 
     def send(self, feed: RecordFeed, trace: Trace) -> None:
-        """Bring the curve of one run up to date."""
+        """Update the curve of a run."""
         feed.update(trace, lambda rows: self._columns(trace, rows), self._shown(trace), self.kept)
 
     def kept(self, rows: Records) -> np.ndarray | None:
-        """Return the rows to draw; return None for all rows."""
+        """Return the rows to draw as a mask; None means all rows."""
         return None if self.x in X_AXES else np.isfinite(known(rows[self.x]))
 
     def _shown(self, trace: Trace) -> tuple[object, ...]:
-        """Return all that the columns of a run depend on other than its rows."""
+        """Return all inputs of the columns of a run, except its rows."""
         return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axes)
 
     def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"x": self.across(rows), "iteration": rows["iteration"], **self.values(trace, rows)}
 
     def across(self, rows: Records) -> np.ndarray:
-        """Return the places of rows on the horizontal axis; nan if there is none."""
+        """Return the positions of rows on the horizontal axis; NaN if it cannot show them."""
         x = known(rows[self.x])
         return positive(x) if self.x_scale == "log" else x
 
     def points(self, trace: Trace, rows: Records, at: Sequence[int]) -> dict[str, list]:
-        """Return columns "x", "y" and "color" of these rows of a run, as they are drawn."""
+        """Return the columns "x", "y" and "color" of these rows of a run, as they are drawn."""
         columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
         colors = [run_styles.color_and_dash(trace, self.traces.index(trace))[0]] * len(at)
         return {"x": columns["x"].tolist(), "y": columns["y"].tolist(), "color": colors}
@@ -276,31 +279,30 @@ class RunPlot(View):
 
     @staticmethod
     def _away(values: np.ndarray, place: float, *, log: bool) -> np.ndarray:
-        """Return the distances of values from a place on an axis; return nan for values not on the axis."""
+        """Return the distances of values from a position on an axis; NaN for values that it cannot show."""
         if log and place > 0.0:
             return np.abs(np.log(positive(values)) - np.log(place))
         return np.abs(values - place)
 
     def drawable(self, values: np.ndarray) -> np.ndarray:
-        """Return values for the vertical axis, nan if it cannot show them."""
+        """Return values with those that the vertical axis cannot show replaced by NaN."""
         return positive(values) if self.logarithmic else values
 
 
 class Plots(View):
-    """Base of views with plots over time or iterations, whose horizontal axis is the same."""
+    """Base class of views with several plots over time or iterations that have the same horizontal axis."""
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 
     def plots(self, *kinds: Callable[..., RunPlot], **params: Any) -> list[RunPlot]:
-        """Return new plots of these classes."""
+        """Create plots of these classes, with the same horizontal axis as this view."""
         made = [kind(whole=self, x=self.x, **params) for kind in kinds]
         self.param.watch(lambda event: [plot.param.update(x=event.new) for plot in made], "x")
         return made
 
 
 def share_axis(plot: RunPlot, other: View) -> None:
-    """Copy the horizontal axis of a plot to another view and its parts, unless they are drawn over time
-    alone."""
+    """Copy the horizontal axis of a plot to another view and its parts, if they can show its field."""
     axis = {name: getattr(plot, name) for name in SHARED}
     if "x" in other.param and plot.x not in other.param.x.objects:
         del axis["x"]
@@ -309,5 +311,5 @@ def share_axis(plot: RunPlot, other: View) -> None:
 
 
 def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 106) -> LineMenu:
-    """Return a small labelled choice bound to a parameter of a view, for its title line."""
+    """Return a small labelled menu that is bound to a parameter of a view."""
     return LineMenu.from_param(parameter, label=label, options=options, width=width, description=None)

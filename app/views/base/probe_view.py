@@ -1,4 +1,4 @@
-"""The base of views that draw the observations of a probe."""
+"""The base class of views that draw the observations of a probe."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from solverscope.solvers.probes.probe import Seen
 
 
 class ProbeView(View):
-    """Base of views that draw a probe's last observation, up to the cursor, of the run under the cursor.
+    """Base class of views that draw a probe's last observation, up to the cursor, of the run under the
+    cursor.
 
-    A subclass names its ``probe``, and in ``probes`` any others that it reads. It draws in ``draw_seen``,
+    A subclass sets its ``probe``, and in ``probes`` any others that it reads. It draws in ``draw_seen``,
     which is called only if the observation differs from the one drawn last.
     """
 
@@ -23,13 +24,13 @@ class ProbeView(View):
         cls.probes = cls.observed = tuple(dict.fromkeys((cls.probe, *cls.probes)))
 
     def seen(self) -> tuple[int, Seen] | None:
-        """Return the iteration of the probe's last observation, and the observation; None without one."""
+        """Return the probe's last observation up to the cursor, with its iteration; None if there is none."""
         return (
             None if self.chosen is None else self.chosen.probes.last(self.probe.name, self.cursor.iteration)
         )
 
     def iterations(self) -> list[int]:
-        """Return all iterations of the run at which the probe saw something."""
+        """Return all iterations of the run at which the probe recorded an observation."""
         return [] if self.chosen is None else self.chosen.probes.iterations(self.probe.name)
 
     def has_content(self) -> bool:
@@ -51,4 +52,4 @@ class ProbeView(View):
         raise TypeError(f"{type(self).__name__} does not define draw_seen")
 
     def draw_nothing(self) -> None:
-        """Clear the picture, if the hint does not cover the view."""
+        """Clear the plot, if the hint does not replace the view."""

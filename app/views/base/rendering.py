@@ -1,6 +1,6 @@
-"""Plots of HoloViews in the page's style.
+"""HoloViews plots in the page's style.
 
-HoloViews takes 0.4 s to import and 0.1 s to draw a plot: both are for threads of the pool.
+HoloViews takes 0.4 s to import and 0.1 s to draw a plot, so both should be done in threads of the pool.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ Hook = Callable[[Plot, hv.Overlay], None]
 
 
 def drawn(make: Callable[..., hv.Overlay], *given: Any) -> Plot:
-    """Return the plot of the element that ``make`` returns, which is in no page's document yet."""
+    """Return the plot of the element that ``make(*given)`` returns; it does not belong to a page's document
+    yet."""
     with _store_lock:
         return _renderer.get_plot(make(*given))
 
 
 def in_style(name: str, height: int, overlay: hv.Overlay, *hooks: Hook, **options: Any) -> hv.Overlay:
-    """Return an overlay that is drawn in the page's style, with the tools of the other plots and these
-    ``options`` of HoloViews. ``name`` is its name and the file name of its pictures."""
+    """Return an overlay with the page's style, the tools of other plots, and these ``options`` of HoloViews.
+
+    ``name`` is its name, and the file name of saved images.
+    """
     usual = {"shared_axes": False, "title": "", "show_legend": False, "active_tools": ["box_zoom"]}
     dress = partial(_dress, name, height)
     return overlay.opts(**(usual | options), hooks=[dress, *hooks], backend="bokeh")

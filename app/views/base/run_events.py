@@ -1,4 +1,4 @@
-"""Descriptions of the events of a run, from its record only."""
+"""Descriptions of the events of a run, derived from its record."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from solverscope.app import ui
 from solverscope.solvers.traces.segments import marked
 
-#: Events that are failed steps, in words.
+#: Descriptions of events that are failed steps.
 TROUBLE = {
     "stalled-on-working-set": "no progress on the working set",
     "curvature-skipped": "curvature pair skipped",
 }
 #: The same of a search that failed: its solver says so, or clears its memory where no epoch begins.
 FAILED_SEARCH = "no step along this direction: memory cleared"
-#: Trials of a line search that are many.
+#: Number of trials from which on a line search is reported as long.
 MANY_TRIALS = 8
-#: Rise of f, in parts of it, that is more than rounding.
+#: Relative increase of f that is more than rounding.
 RISE = 1e-12
 #: Events of the record that are reported otherwise, or too common to report.
 TOLD = {"epoch-start", "memory-cleared", "search-failed", "backtracked", "reclustered", *TROUBLE}
 
 
 class RunEvent(NamedTuple):
-    """An event at an iterate, of the kind turn (a change of λ), epoch, return, trouble or note."""
+    """An event at an iterate. Its kind is turn (a change of λ), epoch, return, trouble or note."""
 
     iteration: int
     kind: str
@@ -42,8 +42,10 @@ def begins(rows: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def returns(rows: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Count the weights that shrinking had missed and that return at each recorded iterate. Within an epoch
-    only those beyond the largest count so far are added."""
+    """Return, for each recorded iterate, the number of weights that shrinking had missed and that returned.
+
+    Within an epoch, only the excess over the largest number so far is counted.
+    """
     found = np.maximum(rows["returned"], 0)
     for epoch in np.split(found, np.flatnonzero(begins(rows))):  # views
         epoch[:] = np.diff(np.maximum.accumulate(epoch), prepend=0)
@@ -51,7 +53,8 @@ def returns(rows: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def run_events(rows: Mapping[str, np.ndarray], *, notes: bool = True) -> list[RunEvent]:
-    """List the events of the recorded iterates, in their order; without ``notes`` those of other kinds."""
+    """Return the events of the recorded iterates in order; without ``notes``, events of that kind are
+    omitted."""
     back, objective, phase = returns(rows), rows["objective"], rows["phase"]
     with np.errstate(invalid="ignore"):  # of infinite ones
         rises = np.diff(objective, prepend=np.inf) > RISE * np.abs(objective)
@@ -89,11 +92,11 @@ def run_events(rows: Mapping[str, np.ndarray], *, notes: bool = True) -> list[Ru
 
 
 def in_words(event: str) -> str:
-    """Return an event of the record as a person would write it."""
+    """Return an event of the record as text."""
     lam = marked(event)
     return event.replace("-", " ") if lam is None else lam_in_words(float(lam))
 
 
 def lam_in_words(lam: float) -> str:
-    """Return λ in words."""
+    """Return "λ = " and its value."""
     return f"λ = {ui.number(lam, 4)}"

@@ -1,4 +1,4 @@
-"""The note on the iterate that a view shows, if that is not the one under the cursor."""
+"""The note on the iterate that a view shows, if it is not that under the cursor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CORNER = {
 
 @dataclass(frozen=True)
 class ShownPlace:
-    """An iterate of a run, held by a weak reference."""
+    """An iterate of a run, to which it refers weakly."""
 
     run: ref[Trace]
     label: str
@@ -29,10 +29,10 @@ class ShownPlace:
 
 
 class ShownIterate:
-    """The note of one view that names its iterate.
+    """The note in a view that names the iterate shown.
 
-    It appears in the update in which view and cursor differ, and disappears after two updates in which they
-    agree. Otherwise it would flicker for views that are drawn seldom.
+    It appears as soon as view and cursor differ, and disappears after two updates in which they agree.
+    Otherwise it would flicker in views that are rarely drawn.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -40,7 +40,7 @@ class ShownIterate:
         self.pane = ui.html(css_classes=["shown-iterate"], styles=CORNER | ui.visibility_css(False))
 
     def tell(self, shown: Mapping[str, ShownPlace], traces: Sequence[Trace]) -> None:
-        """Show the note on the iterates in ``shown``, by the titles of their panes."""
+        """Show the note on iterates, which are given by the titles of their panes."""
         run = self._cursor.run
         head = (
             0 if run is None else run.last.get("iteration", 0)
@@ -54,7 +54,8 @@ class ShownIterate:
         self.pane.styles = CORNER | ui.visibility_css(said) | {"pointer-events": "none"}
 
     def _text(self, shown: Mapping[str, ShownPlace], traces: Sequence[Trace]) -> str:
-        """Name one iterate alone, or each with its pane."""
+        """Return the text of the note: the iterate if all panes show the same, otherwise each
+        with its panes."""
         titles: dict[str, list[str]] = {}
         for title, place in shown.items():
             titles.setdefault(self._named(place, traces), []).append(title)

@@ -1,4 +1,4 @@
-"""A table whose headings sort it."""
+"""A table that can be sorted by its headings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from solverscope.app.ui.component import Component
 
 
 class SortedTable(Component):
-    """Texts in lines, drawn by ``assets/sorted_table.js``; a click on a heading sorts them, by leading
-    numbers if they have some."""
+    """A table of strings, drawn by ``assets/sorted_table.js``.
+
+    A click on a heading sorts its rows, by leading numbers if there are any.
+    """
 
     heads = param.List(default=[], doc="texts of the headings")
     rows = param.List(default=[], doc="texts of a line each")
@@ -24,5 +26,5 @@ class SortedTable(Component):
     _stylesheets: ClassVar[list[str]] = [ui.asset("html.css", "tables.css")]
 
     def show(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Show these lines."""
+        """Show these rows."""
         self.param.update(heads=list(heads), rows=[list(row) for row in rows])

@@ -1,5 +1,7 @@
-"""State of the weights (or other variables) of a working set at an iterate: left out by a guess or a proof,
-in the set, non-zero, or returned."""
+"""States of the weights (or other variables) of a working set at an iterate.
+
+A variable may be removed by a guess or a proof, in the set, nonzero, or returned.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,18 @@ from solverscope.solvers.probes.subsets import (
     known_members,
 )
 
-#: Colours in pictures of what a variable may be at an iterate, in the order of their codes.
+#: Colours of the states of a variable, in the order of their codes.
 STATE_COLORS = ("#88888822", "#56B4E999", ui.COLORS[0], ui.COLORS[1], f"{ui.COLORS[2]}66")
 SHRUNK, ZERO, NONZERO, RETURNED, PROVED = range(5)
 #: States outside the working set.
 OUTSIDE_STATES = (SHRUNK, PROVED)
-#: Not observed at this iterate, or not yet.
+#: Code of a variable that was not observed at this iterate.
 UNSEEN = len(STATE_COLORS)
 
 
 class VariableKind(NamedTuple):
-    """Words for the variables of a working set: plural, singular, at and off the bound, and each name."""
+    """Words for the variables of a working set: plural, singular, at the bound, off the bound, and a name for
+    each."""
 
     many: str
     one: str
@@ -40,7 +43,8 @@ class VariableKind(NamedTuple):
     name: Callable[[Trace, int], str]
 
     def states(self, *, proofs: bool = False) -> dict[str, str]:
-        """Return the states of a variable, with their colours; some need a rule with ``proofs``."""
+        """Return the colours of the states of a variable by name; one state exists only for rules with
+        ``proofs``."""
         back = f"returned, {self.free}"
         words = ("left out by a guess" if proofs else "shrunk", f"in the working set and {self.at_bound}")
         words += (self.free, back, *(["proved to be zero: never back"] if proofs else []))
@@ -48,7 +52,7 @@ class VariableKind(NamedTuple):
 
 
 def name_of(trace: Trace, weight: int) -> str:
-    """Name a weight by its feature and output; by its number if the problem is unknown."""
+    """Return a name of a weight from its feature and output, or its index if the problem is unknown."""
     about = trace.info.problem
     if not about:
         return f"weight {weight}"
@@ -63,7 +67,7 @@ def _dual_name(trace: Trace, variable: int) -> str:
     return f"sample {sample + 1}" + (f", {trace.names.output(c)}" if outputs > 1 else "")
 
 
-#: By the word that a working set has for what it is of.
+#: Kinds of variables by the word that working sets use for them.
 VARIABLE_KINDS = {
     kind.many: kind
     for kind in (
@@ -74,7 +78,8 @@ VARIABLE_KINDS = {
 
 
 def kind_of(trace: Trace) -> VariableKind:
-    """Return the words for the variables of a run's working set; the trace has observed one."""
+    """Return the words for the variables of a run's working set; the trace must contain an
+    observation of it."""
     word = str(trace.probes.entry(ACTIVE.name, 0)[1]["of"])
     return VARIABLE_KINDS.get(
         word, VariableKind(word, word, "at a bound", "free", lambda trace, k: f"{word} {k}")
@@ -82,9 +87,10 @@ def kind_of(trace: Trace) -> VariableKind:
 
 
 def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
-    """Return a set of weights observed by the ``active`` probe: ``inside``, ``support``, or ``remaining``.
+    """Return a set of weights in an observation of the ``active`` probe: ``inside``, ``support`` or
+    ``remaining``.
 
-    The remaining weights are those not proved to be zero.
+    The remaining weights are those that are not proved to be zero.
     """
     return {key.removeprefix(name + "_"): kept for key, kept in seen.items() if key.startswith(name + "_")}
 
@@ -108,9 +114,9 @@ def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
 
 
 def picked(seen: Seen) -> np.ndarray:
-    """Return the working set, ascending.
+    """Return the working set in ascending order.
 
-    If it has all weights, or is too large to be kept whole, return the nonzero weights.
+    If it contains all weights, or was too large to be recorded as a whole, return the nonzero weights.
     """
     members = known_members(subset(seen, "inside"))
     if members is None:
@@ -119,8 +125,10 @@ def picked(seen: Seen) -> np.ndarray:
 
 
 def used(trace: Trace) -> np.ndarray:
-    """Return the weights selected for a working set after iteration 1, ascending: earlier selections are
-    uninformed."""
+    """Return the weights that were selected for a working set after iteration 1, in ascending order.
+
+    Earlier selections are uninformed.
+    """
     entries = trace.probes.entries(ACTIVE.name)
     last = max(k for k, _ in entries)
     sets = [picked(seen) for k, seen in entries if k > min(1, last - 1)]
@@ -134,20 +142,20 @@ def used(trace: Trace) -> np.ndarray:
 
 
 def gives_proofs(trace: Trace) -> bool:
-    """Return whether the rule of a run has proved of any weight so far that it is zero."""
+    """Return whether the rule of a run has proved that any weight is zero."""
     entry = trace.probes.last(ACTIVE.name, sys.maxsize)
     remaining = {} if entry is None else subset(entry[1], "remaining")
     return bool(remaining) and "all" not in remaining
 
 
 def returned(trace: Trace) -> np.ndarray:
-    """Return the weights that ever returned after shrinking had missed them, ascending."""
+    """Return the weights that ever returned after shrinking had removed them, in ascending order."""
     found = [seen["returned"] for _, seen in trace.probes.entries(SHRINKING.name)]
     return np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, dtype=np.int64)
 
 
 def legend(colors: Mapping[str, str]) -> str:
-    """Return the legend of the colours, as HTML."""
+    """Return a legend of colours as HTML."""
     chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 0;outline:1px solid #8886"
     chips = (
         f'<span style="white-space:nowrap"><span style="{chip};background:{color}"></span>{name}</span>'

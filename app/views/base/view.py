@@ -1,4 +1,4 @@
-"""The base of views, which draw traces at a cursor, in a page or alone in a notebook."""
+"""The base class of views, which draw traces at a cursor, on a page or in a notebook."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from solverscope.solvers import SOLVERS, Probe, Problem, Solver, Trace
 if TYPE_CHECKING:
     import holoviews as hv
 
-#: How Python names the probes of this package.
+#: Python expressions for the probes of this package, by name.
 PROBES = {one.name: f"solvers.{name}" for name, one in vars(solvers).items() if isinstance(one, Probe)}
 #: ``later(work, then)`` does ``work(pulse)``, where ``pulse`` is to be called every 50 ms or so, and then
 #: ``then`` with what it returned, or with None where it failed.
@@ -41,27 +41,27 @@ UNFOLLOWED = "unfollowed"
 
 
 def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
-    """Call ``work`` and ``then`` immediately."""
+    """Call ``work``, and ``then`` with its result, immediately."""
     then(work(lambda: None))
 
 
 class View(Cell):
-    """Base of the views.
+    """Base class of views.
 
-    A subclass defines ``id``, ``title``, ``hint`` (shown if there is nothing to draw) and ``every`` (more
-    than 1 if drawing takes long). It makes its panes once in ``build``, and updates them in ``draw``.
+    A subclass defines ``id``, ``title``, ``hint`` (shown if there is nothing to draw) and ``every`` (greater
+    than 1 if drawing is slow). It creates its panes in ``build``, and updates them in ``draw``.
 
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
-    ``update`` draws only while ``visible``, and only changes: see :class:`.drawn.Drawn`. A part of a
-    ``whole`` is drawn by it, and has its runs and its cursor. A view that draws a single iterate passes its
-    number to ``drew``: the view names that iterate while it is not the cursor's.
+    ``update`` draws only if the view is ``visible``, and only what has changed: see :class:`.drawn.Drawn`. A
+    part of a ``whole`` is drawn by it, and has the same runs and cursor. A view that draws a single iterate
+    reports it by ``drew``, and a note names that iterate while it is not the cursor's.
 
-    ``probes`` are those that it draws: the page runs the probes of its views. ``carried`` are live
-    references, of which a solver's iterates must carry one. A view passes long computations to ``later``: the
-    page runs them off its thread, a notebook at once. ``help`` explains each figure, by its name: for those
-    of this package it is read from ``app/help/plots.toml``.
+    ``probes`` are those that the view draws; a page runs the probes of its views. ``carried`` are live
+    references, of which a solver's iterates must carry one. Long computations are passed to ``later``, which
+    a page executes in another thread, and a notebook at once. ``help`` explains each figure, by its name. For
+    views of this package it is read from ``app/help/plots.toml``.
     """
 
     id: ClassVar[str]
@@ -69,7 +69,7 @@ class View(Cell):
     every: ClassVar[int] = 1  # ticks (some 5 a second) from one update to the next while runs go on
     hint: ClassVar[str] = "Press Run to draw this plot."
     probes: ClassVar[tuple[Probe, ...]] = ()
-    #: Those of them without which there is nothing to draw.
+    #: Those of the probes without which there is nothing to draw.
     observed: ClassVar[tuple[Probe, ...]] = ()
     carried: ClassVar[tuple[str, ...]] = ()
     #: Whether ``draw`` is called where there is no content as well.
@@ -133,8 +133,10 @@ class View(Cell):
 
     @classmethod
     def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:
-        """Return whether there will be anything to draw for a problem, None if it is not known yet, and these
-        solvers; in doubt there will."""
+        """Return whether there will be something to draw for a problem and these solvers; True if in doubt.
+
+        The problem may be None if it is unknown.
+        """
         carried = [solver.carries for solver in chosen]
         return not (cls.carried and carried) or any(
             names is None or not set(names).isdisjoint(cls.carried) for names in carried
@@ -151,29 +153,31 @@ class View(Cell):
 
     @property
     def top(self) -> View:
-        """Return the outermost view that this one is a part of; itself if it is none."""
+        """Return the outermost view that contains this one, or the view itself."""
         return self if self._whole is None else self._whole.top
 
     @property
     def chosen(self) -> Trace | None:
-        """Return the run under the cursor, if it is one of those to draw."""
+        """Return the run under the cursor, or None if this view does not draw it."""
         return self.cursor.run if self.cursor.run in self.traces else None
 
     def put_above(self, *pieces: pn.viewable.Viewable) -> None:
-        """Add pieces of the page above the panes."""
+        """Add widgets above the panes."""
         self._head.extend(pieces)
 
     def put_below(self, *pieces: pn.viewable.Viewable) -> None:
-        """Add pieces of the page below the panes."""
+        """Add widgets below the panes."""
         self._root.append(ui.column(*pieces, kind="head"))
 
     def build(self) -> None:
-        """Make the panes, once, in ``self._body``."""
+        """Create the panes in ``self._body``; called once."""
         raise TypeError(f"{type(self).__name__} does not define build")
 
     def show_cursor(self, plot: figure, shift: float = 0.0, taps: Sequence[str] = ("tap",)) -> None:
-        """Mark the cursor's iterate in a plot over iterations by a line, at its number plus ``shift``. A
-        click (one of ``taps``) moves the cursor."""
+        """Mark the cursor's iterate in a plot over iterations by a line, moved by ``shift``.
+
+        A click (one of the events ``taps``) moves the cursor.
+        """
         line = Span(dimension="height", line_color=ui.GREY, line_dash="dashed", tags=[CURSOR_TAG])
         plot.add_layout(line)
         self._cursor_lines.append((line, shift))
@@ -181,31 +185,35 @@ class View(Cell):
             plot.on_event(event, self._tapped)
 
     def late_pane(self, plot: figure) -> pn.pane.Bokeh:
-        """Return a pane that shows a figure from its first drawing on. Browsers complain of a figure without
-        data, whose axes have no range."""
+        """Return a pane that shows a figure from its first drawing on.
+
+        Browsers would report an error for a figure without data, whose axes have no range.
+        """
         pane = ui.pane()
         self._late.append((pane, plot))
         return pane
 
     def draw(self) -> None:
-        """Update the panes from ``self.traces`` and ``self.cursor``, the parts first. It is called only if
-        ``has_content``, or ``always``."""
+        """Update the panes from ``self.traces`` and ``self.cursor``, after the parts.
+
+        This method is called only if ``has_content`` or ``always`` is true.
+        """
         for part in self.parts:
             part.update()
 
     def drew(self, iteration: int | None) -> None:
-        """Record the iterate of the run under the cursor that is drawn from now on, or None."""
+        """Record which iterate of the run under the cursor is drawn from now on, or None."""
         run = self.cursor.run
         here = iteration is not None and run is not None
         self._place = ShownPlace(ref(run), run.info.label, int(iteration)) if here else None
 
     def tell(self) -> None:
-        """Update the note on the iterate that is shown, without drawing anything."""
+        """Update the note on the iterate shown, without drawing anything."""
         if self._note is not None and self.in_sight:
             self._note.tell(dict(self._iterates()), self.traces)
 
     def _iterates(self) -> Iterator[tuple[str, ShownPlace]]:
-        """Yield the iterates that are shown here and in the parts, by their titles."""
+        """Yield the iterates shown in this view and its parts, each with the title of the view."""
         if self.visible and not self._empty:
             if self._place is not None:
                 yield self.title, self._place
@@ -213,19 +221,19 @@ class View(Cell):
                 yield from part._iterates()
 
     def has_content(self) -> bool:
-        """Return whether there is anything to draw; else the hint is shown."""
+        """Return whether there is something to draw; otherwise the hint is shown."""
         return any(len(trace) for trace in self.traces)
 
     def highlight(self, on: bool) -> None:
-        """Draw a ring around the view, or take it away."""
+        """Draw a ring around the view, or remove it."""
         ui.set_class(self._root, "pointed", on)
 
     def shown_figures(self) -> Iterator[tuple[View, figure]]:
-        """Yield the shown figures, each with the view that draws it, this one or a part."""
+        """Yield the visible figures, each with the view that draws it, which is this one or a part."""
         yield from ((by, fig) for by, fig, _ in self._shown_plots())
 
     def _shown_plots(self) -> Iterator[tuple[View, figure, hv.Overlay | None]]:
-        """Yield the shown figures as above, each with its element if HoloViews draws it."""
+        """Yield the visible figures with their views, each with its HoloViews element or None."""
         found = {}
         for pane in self._root.select(lambda one: isinstance(one, pn.pane.Bokeh | pn.pane.HoloViews)):
             plot = pane.object
@@ -238,22 +246,22 @@ class View(Cell):
         yield from found.values()
 
     def tables(self) -> list[ShownTable]:
-        """Return the tables that are shown: every :class:`SortedTable`; a subclass adds its own."""
+        """Return the visible tables: every :class:`SortedTable`. Subclasses add their own."""
         found = self._root.select(SortedTable)
         return [ShownTable(self.title, table.heads, table.rows) for table in found if table.rows]
 
     def to_holoviews(self) -> hv.Overlay | hv.Table | hv.Layout:
-        """Return plots and tables as HoloViews' elements: one, or a layout of several.
+        """Return plots and tables as a HoloViews object: one element, or a layout of several.
 
-        An update of six live runs takes 75 ms, compared to 2.2 ms as the page streams it to plain Bokeh. A
-        new drawing of eight curves takes 0.57 s (0.2 ms), of the plane 0.37 s (17 ms).
+        An update of six live runs takes 75 ms, compared to 2.2 ms for streaming to plain Bokeh. Drawing eight
+        curves anew takes 0.57 s (0.2 ms), and the plane 0.37 s (17 ms).
 
         >>> hv.DynamicMap(lambda data: view.to_holoviews(), streams=[hv.streams.Pipe()])
 
         Raises
         ------
         ValueError
-            If there are none, or HoloViews has no element for a part of one: one sentence.
+            If there is nothing to draw, or HoloViews has no element for a part of a plot.
         """
         from solverscope.app.views.base.elements import drawing  # HoloViews takes long to import
 
@@ -264,7 +272,7 @@ class View(Cell):
         return drawing(self.id, shown, self.tables())
 
     def explain(self, name: str) -> Help | None:
-        """Return the help on the figure with a name; return None if the view has none."""
+        """Return the help on the figure with this name, or None."""
         return self.help.get(name)
 
     def show(self, traces: Sequence[Trace]) -> None:
@@ -274,11 +282,11 @@ class View(Cell):
 
     @property
     def in_sight(self) -> bool:
-        """Return whether the view, and the view that it is a part of, is shown."""
+        """Return whether the view, and all views that contain it, are visible."""
         return self.visible and (self._whole is None or self._whole.in_sight)
 
     def update(self) -> None:
-        """Draw everything new, but nothing while the view is hidden."""
+        """Draw all changes, unless the view is hidden."""
         if self.in_sight:
             recorded = [(id(trace), len(trace) > 0) for trace in self.traces]
             new = recorded != self._recorded  # each is drawn by models of its own
@@ -326,8 +334,11 @@ class View(Cell):
 
     @batch()
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Call ``work``, which draws. An error is shown in place of the panes and passed to ``on_failure``,
-        or raised without one."""
+        """Call ``work``, which draws.
+
+        An exception is passed to ``on_failure`` and shown in place of the panes; without ``on_failure`` it is
+        raised.
+        """
         try:
             work()
             self.tell()
@@ -340,7 +351,7 @@ class View(Cell):
             self.on_failure(self, error)
 
     def _update_hint(self) -> None:
-        """Show the hint on the next action, or on its precondition, here and in the parts."""
+        """Update the hint on what to do, or what to wait for, in this view and its parts."""
         awaited = "" if any(len(trace) for trace in self.traces) else html.escape(self.top.awaits)
         text = awaited or self.unobserved() or self.hint
         self._hint.object = f'<p class="hint">{text}</p>'
@@ -348,9 +359,9 @@ class View(Cell):
             part._update_hint()
 
     def unobserved(self) -> str:
-        """Return the message that names the probes that the run lacks.
+        """Return the message that lists the probes that the run was recorded without.
 
-        Return "" if the run has all, or if its solver has nothing for them to observe.
+        Return "" if none is missing, or if the run's solver has nothing for them to observe.
         """
         trace = self.chosen or next((trace for trace in self.traces if len(trace)), None)
         if trace is None or not len(trace):
@@ -369,8 +380,11 @@ class View(Cell):
         )
 
     def _cover(self, empty: bool) -> None:
-        """Show the hint in place of the panes, or the other way round. By styles alone once the panes have
-        been shown: Bokeh lays out the whole page again for anything that becomes visible or not."""
+        """Show the hint in place of the panes, or vice versa.
+
+        Once the panes have been shown, only styles are changed, as Bokeh lays out the whole page again when
+        the visibility of anything changes.
+        """
         if empty == self._empty:
             return
         self._empty = empty
@@ -391,7 +405,8 @@ class View(Cell):
 
     @batch()
     def _tapped(self, event: object) -> None:
-        """Move the cursor to the iteration clicked on a plot over iterations, on the run drawn there."""
+        """Move the cursor to the iteration that was clicked in a plot over iterations, on the run drawn
+        there."""
         run = self.cursor.run if self._place is None else self._place.run()
         if self.cursor.run is not None and placed(event) and run in self.traces:
             self.cursor.place(run, round(event.x))
@@ -401,5 +416,5 @@ class View(Cell):
 
 
 def placed(event: object) -> bool:
-    """Return whether a click has coordinates, which it lacks while an axis has no range."""
+    """Return whether a click has coordinates, which are missing while an axis has no range."""
     return all(value is not None and math.isfinite(value) for value in (event.x, event.y))

@@ -1,1 +1,1 @@
-"""The view of bundle methods: cutting planes, their weights, their bounds."""
+"""The view of bundle methods: cutting planes, their weights, and the bounds that they prove."""

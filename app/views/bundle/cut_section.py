@@ -1,4 +1,4 @@
-"""A function and the model that cutting planes make of it, on a line through the weights."""
+"""A function and its cutting-plane model on a line through the space of weights."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FUNCTION_COLOR, CUTS_COLOR, NEWEST_COLOR, LOWEST_COLOR = (ui.COLORS[k] for k in 
 #: The part of a line w + t d that is drawn, and its points, of f and of each cut.
 WINDOWS = {"start": (-0.05, 2.0), "next": (-0.3, 1.3)}
 LINE_POINTS, CUT_POINTS = 161, 33
-#: Weights up to which the curve is computed in the page's own thread.
+#: Maximal number of weights for which the curve is computed in the page's thread.
 MAX_INLINE_WEIGHTS = 10
 #: Share of the ends of a line by which they must differ, and of its length by which a point may miss it.
 MIN_SEPARATION, ON_LINE = 1e-6, 1e-6
 
-#: What each source holds, empty to begin with, and its mark.
+#: Names of the data sources, in the order of their marks.
 SOURCES = ("curve", "model", "carrying", "idle", "newest", "here", "low")
 SECTION_MARKS = dict(zip(SOURCES, FIGURES["cut-section"].marks, strict=False))
 SECTION_LINES = {"Start to best": "start", "To the model's minimum": "next"}
@@ -43,7 +43,7 @@ SECTION_PARTS = {"f and its model": "f", "L and its cuts": "L"}
 
 
 class SectionCurve:
-    """f and its loss part L on a line w + t d, at places ``t`` of a window; computed in any thread."""
+    """f and its loss part L on a line w + t d, at points ``t`` of a window; computed in any thread."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class SectionCurve:
         self.loss = self.f - np.array([here.penalty.value(w + x * d) for x in self.t])
 
     def place(self, point: np.ndarray) -> float:
-        """Return the place of a point on the line; return nan if it is not on the line."""
+        """Return the parameter t of a point, or NaN if it is not on the line."""
         t = float((point - self.w) @ self.d / (self.d @ self.d))
         away = np.linalg.norm(point - self.w - t * self.d)
         return t if away <= ON_LINE * np.linalg.norm(self.d) else np.nan
@@ -71,7 +71,7 @@ class SectionCurve:
 def line_of(
     trace: Trace, along: str, iteration: int, seen: Seen
 ) -> tuple[object, np.ndarray, np.ndarray] | None:
-    """Return a line w + t d, and the data it depends on; return None if its ends are equal."""
+    """Return a line w + t d, preceded by the data on which it depends; return None if its ends are equal."""
     first, start = trace.probes.entry(CUTS.name, 0)
     last, newest = next((k, s) for k, s in reversed(trace.probes.entries(CUTS.name)) if "w" in s)
     if along == "start":
@@ -86,7 +86,7 @@ def line_of(
 
 
 def drawn_ends(trace: Trace, along: str, iteration: int) -> np.ndarray | None:
-    """Return the ends of the drawn part of a line, (2, n); return None if the run lacks the line."""
+    """Return the ends of the drawn part of a line, (2, n), or None if the run does not have the line."""
     found = trace.probes.last(CUTS.name, iteration)
     line = line_of(trace, along, *found) if found is not None and "A" in found[1] else None
     if line is None:
@@ -99,7 +99,7 @@ class CutSection(ProbeView):
     """f on a line, the cuts of a bundle method up to the cursor, and their maximum, the model.
 
     By default the line connects the start and the best point of the run, and does not depend on the cursor.
-    The alternative connects the best point at the cursor and the minimum of the model there.
+    Alternatively it connects the best point at the cursor and the minimum of the model.
     """
 
     id = "cut-section"
@@ -152,7 +152,7 @@ class CutSection(ProbeView):
 
     @property
     def hint(self) -> str:
-        """Return what to run, or why these runs cannot be drawn; empty if they can."""
+        """Return a hint on what to run, or why these runs cannot be drawn; empty if they can."""
         found = self.seen()
         if found is None:
             return "Run a bundle method (bmrm, ls-bmrm or ocas) to see its cutting planes here."
@@ -182,7 +182,7 @@ class CutSection(ProbeView):
             later(work, partial(self._found, mark))
 
     def _found(self, mark: object, curve: SectionCurve | None) -> None:
-        """Draw the computed curve if it is still wanted; else start the next computation."""
+        """Draw the computed curve if it is still needed, otherwise start the next computation."""
         self._busy = False
         if curve is None:
             self._legend.object = "<p>f could not be computed on this line.</p>"
@@ -213,7 +213,8 @@ class CutSection(ProbeView):
 def drawn(
     seen: Seen, line: Slices, curve: SectionCurve, *, whole: bool
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the columns of each source: of f and its model (``whole``), or of the loss and its cuts."""
+    """Return the columns of each data source: for f and its model if ``whole``, else for the loss and its
+    cuts."""
     t = curve.t
     few = np.linspace(t[0], t[-1], CUT_POINTS if whole else 2)
     ridge, few_ridge = (line.ridge_at(x) if whole else np.zeros(x.size) for x in (t, few))
@@ -236,6 +237,6 @@ def drawn(
 
 
 def _joined(t: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return curves over the same places as one curve, with gaps between them."""
+    """Join curves over the same points to one curve with gaps."""
     gap = np.full((len(rows), 1), np.nan)
     return np.tile(np.append(t, np.nan), len(rows)), np.hstack([rows, gap]).ravel()

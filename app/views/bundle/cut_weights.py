@@ -1,4 +1,5 @@
-"""A picture of the weights of cutting planes: which of them the minimum of the model rests on, and when."""
+"""An image of the weights of cutting planes: which of them determine the minimum of the model, over
+iterations."""
 
 from __future__ import annotations
 
@@ -10,20 +11,20 @@ from solverscope.solvers import CUTS
 
 #: Lines and columns of the picture, at most.
 MAX_IMAGE_LINES, MAX_IMAGE_COLUMNS = 200, 320
-#: Weights below this one count as none.
+#: Smaller weights are considered zero.
 MIN_WEIGHT = 1e-9
 WEIGHT_SHADES = 256
 COLOR = ui.COLORS[0]
-#: Of a cut that is there and has no weight.
+#: Colour of a cut with zero weight.
 WITHOUT = f"{ui.GREY}30"
 
 
 class CutWeights(ProbeView):
     """An image of the weights α of the cuts, with one row per cut and one column per iteration.
 
-    The first cut is at the bottom. The larger α, the more opaque the pixel. The row of a cut begins at the
-    iteration that made the cut and ends at the one that dropped it. A diamond marks a cut that combines
-    others. A click puts the cursor on the iteration.
+    The first cut is at the bottom. The larger α, the more opaque is the pixel. The row of a cut begins at the
+    iteration that added the cut and ends at the one that dropped it. A diamond marks a cut that combines
+    others. A click moves the cursor to the iteration.
     """
 
     id = "cut-weights"
@@ -77,10 +78,10 @@ class CutWeights(ProbeView):
 
 
 def picture(entries: list[tuple[int, Seen]]) -> tuple[np.ndarray, int, int]:
-    """Return the weights as an image, and how many iterations share a column and how many cuts share a row.
+    """Return an image of the weights, the number of iterations per column, and the number of cuts per row.
 
-    Rows are cuts and columns iterations; missing cuts are nan. A shared column shows its last iteration, a
-    shared row the largest weight.
+    Missing cuts are NaN. A column of several iterations shows the last, and a row of several cuts the largest
+    weight.
     """
     last, made = entries[-1][0], 1 + max(int(seen["numbers"].max()) for _, seen in entries)
     width, each = -(-(last + 1) // MAX_IMAGE_COLUMNS), -(-made // MAX_IMAGE_LINES)

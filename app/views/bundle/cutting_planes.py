@@ -1,4 +1,4 @@
-"""The model of a bundle method: its cutting planes, their weights, and the bounds that they give."""
+"""The model of a bundle method: its cutting planes, their weights, and the bounds that they prove."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from solverscope.solvers import CUTS, Trace, lower_bound
 
 
 class BundleBounds(RunPlot):
-    """f of every run, and as a thin line the lower bound of f* from its proved gap. The vertical range
-    follows f: a bound far below it appears only once it has risen."""
+    """f of every run, and as a thin line the lower bound on f* from its proved gap.
+
+    The vertical range follows f, so a lower bound far below it is not visible at first.
+    """
 
     id = "bundle-bounds"
     title = "Best value and lower bound"
@@ -42,8 +44,8 @@ class BundleBounds(RunPlot):
 class BundleView(Plots, ProbeView):
     """Cuts of the run under the cursor, and bounds of all runs.
 
-    It shows the cuts on a line below the function, up to the cursor, and the weights α of all of them over
-    the iterations. Of all runs it shows the best value with the lower bound, and the gap between the two.
+    It shows the cuts on a line below the function, up to the cursor, and the weights α of all cuts over the
+    iterations. For all runs it shows the best value with the lower bound, and the gap between the two.
     """
 
     id = "bundle"
@@ -70,7 +72,7 @@ class BundleView(Plots, ProbeView):
 
 
 def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
-    """Describe the model in words: number of cuts, proved bound, and dropped cuts."""
+    """Describe the model: number of cuts, proved bound, and dropped cuts."""
     number, held = ui.number, len(seen["numbers"])
     best, bound = float(seen["best"]), float(seen["bound"])
     carrying = int(np.count_nonzero(seen["alpha"] > MIN_WEIGHT))

@@ -1,1 +1,1 @@
-"""Views that compare runs: in numbers, as a race, with runs of the past, as a report."""
+"""Views that compare runs: by numbers, as a race, with past runs, or in a report."""

@@ -18,14 +18,16 @@ from solverscope.app.views.base.view import View
 from solverscope.app.views.compare.summary import as_html
 from solverscope.solvers import Trace
 
-#: Texts of a line that a table has, and their headings.
+#: Fields of a row that a table shows, and their headings.
 LISTED = {"title": "run", "data": "data", "lam": "λ", "iterations": "iterations"}
 LISTED |= {"objective": "objective", "state": "state"}
 
 
 class RunList(Component):
-    """A list of runs to sort, filter, select, name, pin, show and delete. ``assets/runs.js`` draws it from
-    plain dictionaries, and sends back a visitor's actions."""
+    """A list of runs that can be sorted, filtered, selected, named, pinned, shown and deleted.
+
+    ``assets/runs.js`` draws it from dictionaries, and sends back the visitor's actions.
+    """
 
     entries = param.List(default=[], doc="one dictionary a run: its id, texts, and whether it is shown")
     chosen = param.List(default=[], doc="ids of the lines that are chosen")
@@ -37,8 +39,11 @@ class RunList(Component):
 
 
 class PastRuns(View):
-    """Archived runs of this visit and earlier ones. The page fills the list with ``say``, and carries out the
-    actions passed to ``on_act``. In a notebook the list holds the given runs."""
+    """Archived runs of this visit and earlier ones.
+
+    The page fills the list with ``say``, and executes the actions that ``on_act`` receives. In a notebook the
+    list contains the given runs.
+    """
 
     id = "runs"
     title = "Runs"
@@ -81,7 +86,7 @@ class PastRuns(View):
         return [ShownTable(self.title, list(LISTED.values()), rows)]
 
     def say(self, entries: Sequence[dict[str, Any]], chosen: Sequence[int], notice: str, undo: bool) -> None:
-        """Show this list, below a message."""
+        """Show a list below a message."""
         self.list.param.update(entries=list(entries), chosen=list(chosen), notice=notice, undo=undo)
         self.update()
 
@@ -92,8 +97,11 @@ class PastRuns(View):
         said: str = "",
         iteration: int | None = None,
     ) -> None:
-        """Show the first difference in a sentence, above a table of the others, or hide them if ``heads`` is
-        empty. ``iteration`` is that of the sentence, if the cursor can go there."""
+        """Show a sentence on the first difference, above a table of the others, or nothing if ``heads`` is
+        empty.
+
+        ``iteration`` is that of the first difference, or None if the cursor cannot go there.
+        """
         self._first.object = f"<h2>Differences</h2><p>{html.escape(ui.capital(said))}.</p>" if heads else ""
         self._differences.object = as_html(heads, rows) if rows else ""
         self._iteration = iteration or 0
@@ -115,7 +123,7 @@ def line(
     changes: Sequence[Mapping[str, Any]] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """Return the texts of a list entry; ``changes`` are changes of λ, ``more`` fields that only archived runs
+    """Return an entry of the list; ``changes`` are changes of λ, and ``more`` fields that only archived runs
     have."""
     return {
         "id": id,

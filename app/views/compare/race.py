@@ -1,4 +1,4 @@
-"""The race: who is ahead at equal cost, and who came first to which gap."""
+"""The race: which run is ahead at equal cost, and in which order runs reached each gap."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from solverscope.app.views.base.view import View
 from solverscope.app.views.compare.summary import as_html, seconds_to
 from solverscope.solvers import FIELDS, Problem, Solver, Trace, relative_gap, segments
 
-#: What runs may be compared at.
+#: Quantities that can be equal when runs are compared.
 COSTS = ("cpu_seconds", "iteration", "passes")
-#: Relative gap within which runs tie: below it, who is lower is a matter of tolerance and rounding.
+#: Relative gap within which runs tie, as differences are due to tolerances and rounding.
 TIE_GAP = TABLE_GAPS[-1]
 TIED = f"Runs within a relative gap of {ui.number(TIE_GAP)} tie: the one that came there first stands first."
 
-#: In place of the iteration of a run that is where it starts.
+#: Text in place of the iteration of a run that has not left its start.
 NOT_BEGUN = "not begun"
 
 
@@ -33,12 +33,12 @@ class Race(View):
     finish.
 
     The standing compares runs at an equal cost (CPU time, iterations or passes). This is the cost of the run
-    under the cursor, or of the slowest active run if that is less. Runs are ranked by their distance to f*.
-    Runs that are still at their start are not ranked. Runs within :data:`TIE_GAP` of f*, or of the lowest
-    objective if f* is unknown, tie in order of arrival. Runs that no column distinguishes tie, too.
+    under the cursor, or of the slowest active run if that is less. Runs are ranked by their distance to f*,
+    except those that have not left their start. Runs within :data:`TIE_GAP` of f*, or of the lowest objective
+    if f* is unknown, tie in order of arrival. Runs that no column distinguishes tie, too.
 
-    The order of finish ranks CPU seconds to each gap. After a change of λ, both tables count from the last
-    change on.
+    The order of finish ranks the CPU seconds to each gap. After a change of λ, costs in both tables are
+    counted from the last change.
     """
 
     id = "race"
@@ -68,13 +68,13 @@ class Race(View):
         return [self._standing(racers), self._finish(racers)] if racers else []
 
     def _racers(self) -> list[Racer]:
-        """Return the runs on the problem of the run under the cursor."""
+        """Return the runs that take part: those on the problem of the run under the cursor."""
         racers = [Racer(trace, self.cost) for trace in self.traces if len(trace)]
         first = self._own(racers) or next(iter(racers), None)
         return [r for r in racers if r is first or r.here.key == first.here.key is not None]
 
     def _own(self, racers: Sequence[Racer]) -> Racer | None:
-        """Return the run under the cursor; return None if it does not race."""
+        """Return the run under the cursor, or None if it does not take part."""
         return next((racer for racer in racers if racer.trace is self.chosen), None)
 
     def _standing(self, racers: Sequence[Racer]) -> ShownTable:
@@ -118,8 +118,8 @@ class Race(View):
         return ShownTable(title, heads, texts, TIED if tied > 1 else "")
 
     def _horizon(self, racers: Sequence[Racer]) -> float:
-        """Return the cost at which runs are compared: that at the cursor, at most that of the slowest active
-        run."""
+        """Return the cost at which runs are compared: that at the cursor, or of the slowest active run if
+        less."""
         own = None if self.cursor.follow else self._own(racers)
         working = [float(racer.spent[-1]) for racer in racers if not racer.trace.result and racer.begun]
         if own is None:
@@ -131,7 +131,7 @@ class Race(View):
         return horizon
 
     def _finish(self, racers: Sequence[Racer]) -> ShownTable:
-        """Return the order in which runs reached the gaps."""
+        """Return a table of the order in which runs reached the gaps."""
         title, heads = "Order of finish", ("relative gap", "order of finish, by CPU seconds")
         if racers[0].here.f_star is None:
             return ShownTable(title, heads, (), "The order of finish appears once f* is known.")
@@ -145,14 +145,16 @@ class Race(View):
 
 
 def _written(table: ShownTable) -> str:
-    """Write a table as HTML."""
+    """Return a table as HTML."""
     body = f"<h3>{html.escape(table.title)}</h3>{as_html(table.heads, table.rows)}" if table.rows else ""
     return body + (f"<p>{html.escape(table.note)}</p>" if table.note else "")
 
 
 class Racer:
-    """A run, a snapshot of its rows, and its current λ. ``spent`` is the cost of each iterate since the last
-    change of λ, negative before that."""
+    """A run with a snapshot of its rows, and its current λ.
+
+    ``spent`` is the cost of each iterate since the last change of λ, negative before it.
+    """
 
     def __init__(self, trace: Trace, cost: str) -> None:
         self.trace, self.rows, self.here = trace, trace.since(None)[0], segments(trace)[-1]
@@ -170,20 +172,25 @@ class Racer:
         return bool(self.trace.result) or self.rows["iteration"][-1] > self.here.first
 
     def _until(self, horizon: float) -> np.ndarray:
-        """Return a mask of the iterates that the run had come to at this cost, since the last change of λ."""
+        """Return a mask of the iterates since the last change of λ whose cost is at most ``horizon``."""
         return (self.spent <= horizon) & (self.rows["iteration"] >= self.here.first)
 
     def cost_to(self, gap: float, f_star: float, horizon: float) -> float:
-        """Return the cost at which the run first came within a relative gap of ``f_star``; infinite if not
-        before the horizon."""
+        """Return the cost at which the run first came within a relative gap of ``f_star``.
+
+        Return infinity if it did not do so before the horizon.
+        """
         if not math.isfinite(f_star):
             return math.inf
         within = relative_gap(self.rows["objective"], f_star) <= gap
         return float(self.spent[within & self._until(horizon)].min(initial=math.inf))
 
     def at(self, horizon: float) -> dict[str, Any]:
-        """Return the record of the last iterate up to this cost. Its objective is infinite if it is not
-        finite, or if the run had not begun, as a branch may not have."""
+        """Return the record of the last iterate up to this cost.
+
+        Its objective is infinite if it is not finite, or if there is no such iterate, as is possible for a
+        branch.
+        """
         reached = np.flatnonzero(self._until(horizon))
         last = reached[-1] if reached.size else 0
         record = {name: column[last] for name, column in self.rows.items()}

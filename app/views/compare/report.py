@@ -1,4 +1,4 @@
-"""Figures and words as one HTML file that needs no server and no network."""
+"""Reports: figures and text as an HTML file that needs no server and no network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Section(NamedTuple):
 
 
 def report(title: str, sections: Sequence[Section]) -> str:
-    """Return a snapshot of the page as a file. Call it in the page's thread, which owns the figures."""
+    """Return a report as HTML. It must be called in the page's thread, which owns the figures."""
     drawn = [section.figure for section in sections if section.figure is not None]
     # not by Bokeh's Resources: Panel has them ask for its own scripts as well
     script = (bokehjs_path() / "js" / "bokeh.min.js").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Comparison of working-set rules: members, cost, and wrong guesses."""
+"""Comparison of working-set rules: size, cost, and wrong guesses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from solverscope.solvers import SHRINKING, Trace
 
 
 class Members(RunPlot):
-    """Weights in the working set, in per cent of all."""
+    """Size of the working set, in per cent of all weights."""
 
     id = "rule-members"
     title = "Members"
@@ -26,7 +26,7 @@ class Members(RunPlot):
 
 
 class Cost(RunPlot):
-    """CPU seconds spent on tests of the weights up to each iterate, known for solvers with a rule."""
+    """CPU seconds spent on tests of weights up to each iterate, for solvers with a rule."""
 
     id = "rule-cost"
     title = "Cost of the tests"
@@ -39,7 +39,7 @@ class Cost(RunPlot):
 
 
 class Mistakes(RunPlot):
-    """Weights that were left out by a guess and returned non-zero, cumulative over the iterates."""
+    """Cumulative number of weights that were removed by a wrong guess and returned as nonzero."""
 
     id = "rule-mistakes"
     title = "Mistakes"
@@ -54,7 +54,7 @@ class Mistakes(RunPlot):
 
 
 class Gap(Convergence):
-    """The relative gap of the same runs."""
+    """The relative gap of f to f* of the same runs."""
 
     id = "rule-gap"
 

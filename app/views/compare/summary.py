@@ -1,4 +1,4 @@
-"""The runs side by side in numbers."""
+"""The runs compared by numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from solverscope.app.views.base.view import View
 from solverscope.solvers import Trace, relative_gap, segments
 from solverscope.solvers.traces.trace import plain
 
-#: Fields that are known best once a run has ended.
+#: Fields that are known most precisely once a run has ended.
 AT_THE_END = ("violation", "dual_gap")
 SUMMARY_HEADS = [page_title(name, column) for name, column in SUMMARY_TABLE.items()]
 
 
 class Table(View):
-    """A row per run: objective, proved gap, sparsity, work, and CPU seconds to given gaps. Headings sort it,
-    and it can be copied as text."""
+    """A row per run: objective, proved gap, sparsity, work, and CPU seconds to given gaps.
+
+    Headings sort the table, and it can be copied as text.
+    """
 
     id = "summary"
     title = "Summary"
@@ -41,7 +43,7 @@ class Table(View):
 
 
 def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of texts."""
+    """Return a table of strings as HTML."""
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
     lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -49,8 +51,10 @@ def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def cells(trace: Trace) -> list[tuple[Value, str]]:
-    """Return the row of a run below ``SUMMARY_HEADS``: pairs of a value, None if unknown, and its text. A λ
-    that changed during the run is a text."""
+    """Return the row of a run below ``SUMMARY_HEADS``: pairs of a value, None if unknown, and its text.
+
+    A λ that was changed during the run is a string.
+    """
     info = trace.info
     record = dict(trace.last)
     if trace.result:
@@ -66,7 +70,7 @@ def cells(trace: Trace) -> list[tuple[Value, str]]:
 
 
 def kind(trace: Trace) -> str:
-    """Return "ghost", "branch" or both for such a run; empty for other runs."""
+    """Return "ghost", "branch" or "ghost, branch" if a run is one; empty for other runs."""
     kinds = {"ghost": run_styles.style_of(trace).ghost, "branch": trace.info.origin is not None}
     return ", ".join(word for word, one in kinds.items() if one)
 
@@ -74,8 +78,8 @@ def kind(trace: Trace) -> str:
 def seconds_to(trace: Trace, gap: float) -> float | None:
     """Return the CPU seconds until the run was within a relative gap of f*.
 
-    None if f* is unknown, the gap was not reached, or the old run reached it before a branch began. After a
-    change of λ, seconds count from the last change, with f* of the new λ.
+    Return None if f* is unknown, if the gap was not reached, or if it was reached before a branch began.
+    After a change of λ, seconds are counted from the last change, with f* of the new λ.
     """
     here = segments(trace)[-1]
     if here.f_star is None:

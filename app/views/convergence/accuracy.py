@@ -1,4 +1,4 @@
-"""The metric of a model on held-out data."""
+"""The view of the model's metric on held-out data."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from solverscope.app.views.base.feed import CURVE_POINTS, RecordFeed, Records, l
 from solverscope.app.views.base.plot import RunPlot
 from solverscope.solvers import LOSSES, Problem, Solver, Trace
 
-#: What the axis shows of a metric that is always the same.
+#: Height of the axis if the metric does not change.
 SPAN = 0.1
 
 
 class Accuracy(RunPlot):
-    """The loss's metric on the test part, at the iterates after the start at which it was measured. Measuring
-    takes at most 2 % of a run's time. At the cursor the last measured value is shown."""
+    """The loss's metric on the test part, at the iterates at which it was measured.
+
+    Measuring takes at most 2 % of a run's time. At the cursor the last measured value is shown.
+    """
 
     id = "accuracy"
     title = "Test metric"

@@ -1,4 +1,4 @@
-"""Any field of the iterate record against any other."""
+"""The view of any field of the iterate record over any other."""
 
 from __future__ import annotations
 
@@ -16,33 +16,37 @@ from solverscope.app.views.base.plot import X_AXES, RunPlot, menu
 from solverscope.solvers import FIELDS, Trace
 from solverscope.solvers.methods.iterate_record import Field, own_field
 
-#: Fields that have plots of their own, the last ones in the menu.
+#: Fields that have plots of their own; they come last in the menu.
 FIELDS_WITH_PLOTS = ("objective", "nnz", "nnz_rows", "working_set", *X_AXES, "epoch")
-#: Fields that can be chosen here.
+#: Fields in the menu.
 NUMBERS = {
     name: FIELDS[name]
     for name in (*(name for name in FIELDS if name not in FIELDS_WITH_PLOTS), *FIELDS_WITH_PLOTS)
     if FIELDS[name].numeric
 }
-#: Of fields that are what their names say.
+#: Equation of fields whose name explains them.
 ANY = (r"k \mapsto r_k", "r: the record of iterate k")
 
-#: Share of the iterates below which a field is seldom known.
+#: Fraction of the iterates below which a field is considered rarely known.
 SELDOM = 0.5
 
 
 class FieldChoice(param.Selector):
-    """A choice of a field of the record, or of a name that only some runs have: that is not kept for other
-    views, as Selector would."""
+    """A choice of a field of the record, or of a name that only some runs have.
+
+    Selector would keep such names as options of other views.
+    """
 
     def _ensure_value_is_in_objects(self, val: object) -> None:
         pass
 
 
 class Record(RunPlot):
-    """One field of the record, chosen from a menu; counts on a linear axis, the rest on a logarithmic one. A
-    field that is seldom known is drawn as dots joined by lines: a solver that shrinks knows its violation
-    only when it tests all weights."""
+    """One field of the record, chosen from a menu, over time or iterations.
+
+    Counts have a linear axis, other fields a logarithmic one. A field that is rarely known is drawn as dots
+    joined by lines: a solver that shrinks knows its violation only when it tests all weights.
+    """
 
     id = "record"
     title = "Record"
@@ -75,7 +79,7 @@ class Record(RunPlot):
         super().draw()
 
     def _offer_own(self) -> None:
-        """Offer the fields that the runs add to the record, before the others."""
+        """List fields that only some runs have, before the others."""
         fields = {name: field for trace in self.traces for name, field in trace.fields.items()}
         own = [name for name in fields if name not in FIELDS]
         if own != self._own:
@@ -116,7 +120,7 @@ class Record(RunPlot):
         return self.about.label
 
     def key(self, trace: Trace) -> object:
-        """Return whether the field is known at few iterates only."""
+        """Return whether the field of a run is known at few iterates only."""
         values = known(trace.column(self.field)) if self.field in trace.fields else ()
         return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
 
@@ -129,7 +133,7 @@ class Record(RunPlot):
         return {"y": y, "dot": np.full(len(y), float(self.key(trace)))}
 
     def _of(self, rows: Records) -> np.ndarray:
-        """Return the field at these rows, nan in runs that do not have it."""
+        """Return the field at these rows, NaN if the run does not have it."""
         return known(rows[self.field]) if self.field in rows else np.full(len(rows["iteration"]), np.nan)
 
 

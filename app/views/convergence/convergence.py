@@ -1,4 +1,4 @@
-"""Distance to the optimum."""
+"""The view of the distance to the optimum."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ OBJECTIVE_MEASURES = {
     "weights": ("Distance of w", "‖w − w*‖ / ‖w*‖"),
     "support": ("Support", "weights wrongly zero or not"),
 }
-#: Those of the weights, which need w*.
+#: Measures that need w*.
 OF_WEIGHTS = ("weights", "support")
-#: Gaps below this are rounding, also of f*.
+#: Smaller gaps are rounding errors, also of f*.
 FLOOR = 1e-13
-#: Said where the leader is compared with itself: its last points are near the best value, which is theirs.
+#: Note if the leading run is compared with itself: its last points are near the best value, which is its own.
 PLUNGES = "\nthe leader seems to plunge"
 
 
 class Convergence(RunPlot):
     """f, f - f* or (f - f*)/|f*| of every run, or the distance of its weights from the optimum.
 
-    f* is taken from the traces of the problem. Else it is the best value of any of them, whose newest point
-    is then not drawn. After a change of λ, f* is that of the current λ. Squares mark changes of phase.
+    f* is taken from the traces of the problem. If it is unknown, the best value of any run replaces it, and
+    the point of this value is not drawn. After a change of λ, f* is that of the current λ. Squares mark
+    changes of phase.
 
     The distance is that of w from w*, or the number of weights that are zero in only one of the two. w* are
     the last weights of the run that came nearest to the optimum of the same problem. A diamond marks the
@@ -53,7 +54,7 @@ class Convergence(RunPlot):
     measure: str = param.Selector(default="relative", objects=list(OBJECTIVE_MEASURES), doc="what is drawn")
 
     axes = (*RunPlot.axes, "measure")
-    #: What the menu offers.
+    #: Measures in the menu.
     measures: ClassVar[Sequence[str]] = tuple(OBJECTIVE_MEASURES)
 
     def controls(self) -> list[pn.viewable.Viewable]:
@@ -69,7 +70,7 @@ class Convergence(RunPlot):
         return [(segment.first, *self._reference(trace, segment)) for segment in segments(trace)]
 
     def _alike(self, trace: Trace, segment: Segment) -> list[tuple[Trace, Segment]]:
-        """Return the segments of all runs that are on the same problem, at the same λ."""
+        """Return all runs, each with a segment, that have the problem and λ of this segment."""
         return [
             (t, s)
             for t in self.traces
@@ -132,7 +133,7 @@ class Convergence(RunPlot):
         super().draw()
 
     def _mark(self, source: ColumnDataSource, name: str, find: Callable[[Trace, Records], list[int]]) -> None:
-        """Draw a mark at each row of the runs that ``find`` returns."""
+        """Draw a mark at each row that ``find`` returns for a run."""
         read = [(trace, trace.since(None)[0]) for trace in self.traces]
         marked = [(trace, rows, at) for trace, rows in read if (at := find(trace, rows))]
         if self._drawn.changed(name, *((at, *self._shown(trace)) for trace, _, at in marked)):
@@ -140,15 +141,17 @@ class Convergence(RunPlot):
             source.data = {name: [value for one in points for value in one[name]] for name in source.data}
 
     def _identified(self, trace: Trace, rows: Records) -> list[int]:
-        """Return the row from which on a run has the support of the optimum, if there is one."""
+        """Return, as a list, the row from which on a run has the support of the optimum, if there is one."""
         best = nearest(trace, self.traces) if self.measure in OF_WEIGHTS else None
         if best is None or (since := self._aways.identified(trace, best)) is None:
             return []
         return [min(int(np.searchsorted(rows["iteration"], since)), len(rows["iteration"]) - 1)]
 
     def _away_from_w(self, trace: Trace, iterations: np.ndarray) -> np.ndarray:
-        """Return the measure of the weights at these iterates: the last observed value, nan before the
-        first."""
+        """Return the measure of the weights at these iterates.
+
+        It is the last observed value, or NaN before the first.
+        """
         best = nearest(trace, self.traces)
         if best is None:
             return np.full(len(iterations), np.nan)

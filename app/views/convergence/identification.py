@@ -13,22 +13,27 @@ from solverscope.solvers.probes.probe import Seen
 
 
 def nearest(trace: Trace, traces: Sequence[Trace]) -> Trace | None:
-    """Return the run whose last weights stand for w*: the converged one on the problem of ``trace`` with the
-    smallest violation; None if none has converged."""
+    """Return the run whose last weights serve as w*, or None if no run has converged.
+
+    It is the converged run on the problem of ``trace`` with the smallest violation.
+    """
     ended = [t for t in traces if t.status == "converged" and same_end(t, trace) and len(_seen(t)) > 1]
     return min(ended, key=violation_of, default=None)
 
 
 class Aways:
-    """Distances of the weights of runs from w*, each computed once."""
+    """Distances of the weights of runs from w*, cached by run."""
 
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[Trace, tuple[ref[Trace], dict[int, tuple[float, int]]]]
         self._known = WeakKeyDictionary()
 
     def of(self, trace: Trace, best: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return iterations, ‖w - w*‖/‖w*‖ at each, and how many weights are zero in only one of w and w*.
-        The distance is nan if w* is not known precisely enough. w* belongs to the run's current λ."""
+        """Return iterations, ‖w - w*‖/‖w*‖ at each, and the number of weights that are zero in only one of w
+        and w*.
+
+        w* belongs to the run's current λ. The distance is NaN if w* is not known precisely enough.
+        """
         (_, before), (_, star) = _seen(best)[-2:]
         of, known = self._known.get(trace, (None, {}))
         if of is None or of() is not best:
@@ -48,8 +53,8 @@ class Aways:
         return at, relative, differences
 
     def identified(self, trace: Trace, best: Trace) -> int | None:
-        """Return the first iteration from which on the support of a run is that of w*; None if it is not
-        yet."""
+        """Return the first iteration from which on the support of a run is that of w*; None if it differs so
+        far."""
         at, _, differences = self.of(trace, best)
         wrong = np.flatnonzero(differences)
         first = 0 if not wrong.size else int(wrong[-1]) + 1

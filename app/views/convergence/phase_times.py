@@ -1,4 +1,4 @@
-"""Time per phase: a bar for each run, divided by phases or epochs."""
+"""The view of the time per phase: a bar for each run, divided by phases or epochs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ from solverscope.app.views.base.view import View
 from solverscope.app.views.compare.summary import as_html
 
 PART_ORDERS = {"in time order": "time", "totals": "sum"}
-#: Parts of a bar, at most: of more, those that are alike are added up.
+#: Maximal number of parts of a bar; if there are more, parts of the same name are added up.
 MAX_BAR_PARTS = 400
-#: Columns of the table, at most.
+#: Maximal number of columns of the table.
 MAX_TABLE_COLUMNS = 8
-#: Pixels of the figure with no bars.
+#: Height of the figure without bars, in pixels.
 FRAME_HEIGHT = 64
-#: Epochs in turn.
+#: Alternating colours of epochs.
 TURNS = (f"{ui.COLORS[5]}cc", f"{ui.COLORS[5]}55")
-#: Names of parts that are no phases, and their colour.
+#: Names of parts that are not phases, and their colour.
 NO_PHASES, NO_PHASE_COLOR = ("iterations", "other"), f"{ui.GREY}66"
 BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "iterations")
 
 
 class PhaseTimes(View):
-    """CPU seconds of every run by the phase in its record; by epoch if there is a single phase. An iterate
-    counts the time since the previous one. Parts are drawn in order or added up; the table shows the sums."""
+    """CPU seconds of every run by phase, or by epoch if there is a single phase.
+
+    The time of an iterate is that since the previous one. Parts are drawn in order or added up; the table
+    shows the sums.
+    """
 
     id = "phases"
     title = "Phases"
@@ -92,8 +95,10 @@ class PhaseTimes(View):
 
 
 def parts(rows: Records) -> pd.DataFrame:
-    """Divide a run at each change of phase, or of epoch if it has a single phase; return name, CPU seconds
-    and iterations of each part."""
+    """Return name, CPU seconds and iterations of each part of a run.
+
+    A run is divided at each change of phase, or of epoch if it has a single phase.
+    """
     phases, epochs = spans(rows), rows["epoch"]
     if len({span.phase for span in phases}) > 1:
         names = np.full(len(epochs), NO_PHASES[1], dtype=object)
@@ -110,12 +115,13 @@ def parts(rows: Records) -> pd.DataFrame:
 
 
 def sums(run: pd.DataFrame) -> pd.DataFrame:
-    """Add up parts of the same name, in the order of their first."""
+    """Add up parts of the same name, in the order in which the names first occur."""
     return run.groupby("part", sort=False, as_index=False).sum()
 
 
 def palette(names: Iterable[str]) -> dict[str, str]:
-    """Choose a colour for each phase: epochs alternate between two, unnamed parts are grey."""
+    """Return a colour for each name: epochs alternate between two colours, parts that are not phases are
+    grey."""
     names = dict.fromkeys(names)
     phases = [name for name in names if _epoch(name) is None and name not in NO_PHASES]
     colors = {name: ui.COLORS[k % len(ui.COLORS)] for k, name in enumerate(phases)}
@@ -129,7 +135,7 @@ def _epoch(name: str) -> int | None:
 
 
 def legend(colors: Mapping[str, str]) -> dict[str, str]:
-    """Return the legend, the colour of each name; one entry stands for all epochs."""
+    """Return the colour of each entry of the legend, which has a single entry for all epochs."""
     found = {name: color for name, color in colors.items() if _epoch(name) is None}
     return ({"epochs, alternating": TURNS[0]} if len(colors) > len(found) else {}) | found
 
@@ -137,7 +143,7 @@ def legend(colors: Mapping[str, str]) -> dict[str, str]:
 def bars(
     runs: Mapping[str, pd.DataFrame], colors: Mapping[str, str], *, added_up: bool
 ) -> dict[str, np.ndarray]:
-    """Return the columns of the bars, a line per run from the top."""
+    """Return the columns of the bars, with one row of bars per run from the top."""
     lines = []
     for line, (label, run) in enumerate(runs.items()):
         shown = sums(run) if added_up or len(run) > MAX_BAR_PARTS else run
@@ -150,7 +156,7 @@ def bars(
 
 
 def table(runs: Mapping[str, pd.DataFrame]) -> str:
-    """Return the sums as an HTML table: seconds and share of each part, a line per run."""
+    """Return the sums as an HTML table: seconds and fraction of each part, with a row per run."""
     added = [sums(run).set_index("part")["seconds"].rename(label) for label, run in runs.items()]
     seconds = pd.concat(added, axis=1, sort=False).T
     kept = seconds.shape[1] if seconds.shape[1] <= MAX_TABLE_COLUMNS + 1 else MAX_TABLE_COLUMNS

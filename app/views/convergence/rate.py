@@ -1,4 +1,4 @@
-"""Rate of convergence: the ratio of successive distances to the optimum."""
+"""The view of the rate of convergence: the ratio of successive distances to the optimum."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ ROUNDING = 1e-12
 #: Distance of the scores from z*, in units of the last step of the run that z* is from, below which a ratio
 #: tells more of how far that step still was from the optimum.
 RELIABLE_STEPS = 100.0
-#: The same in units of ‖z*‖: below some √ε the objective no longer tells one z from another.
+#: The same relative to ‖z*‖: closer than about √ε, the objective cannot distinguish points z.
 RELIABLE_SHARE = 1e-7
 
 
 class Rate(RunPlot):
     """Ratio of the distances from the optimum after and before each iteration.
 
-    A constant below 1 is linear convergence, a fall to 0 superlinear. Filled dots are unit steps.
+    A constant below 1 is linear convergence, a decrease to 0 superlinear convergence. Filled dots are unit
+    steps.
 
-    Distances are f - f*, or ‖z - z*‖ of the scores z = Aw (``scores`` probe). Those of w would not do, since
-    w may move along flat directions of the loss. z* are the last scores of the run that came nearest to the
-    optimum of the same problem. There is no ratio if the previous iteration was not recorded, or if the
-    optimum is not known precisely enough.
+    Distances are f - f*, or ‖z - z*‖ of the scores z = Aw (``scores`` probe). Distances of w would not be
+    useful, since w may move along flat directions of the loss. z* are the last scores of the run that came
+    nearest to the optimum of the same problem. There is no ratio if the previous iteration was not recorded,
+    or if the optimum is not known precisely enough.
     """
 
     id = "rate"
@@ -70,7 +71,7 @@ class Rate(RunPlot):
         return ref(optimum) if isinstance(optimum, Trace) else optimum
 
     def _optimum(self, trace: Trace) -> tuple[float | None, ...] | Trace | None:
-        """Return f* at each λ of the run, or the run whose last scores stand for z*; None if unknown."""
+        """Return f* at each λ of the run, or the run whose last scores serve as z*; None if unknown."""
         if self.measure == "objective":
             stars = tuple(segment.f_star for segment in segments(trace))
             return stars if any(star is not None for star in stars) else None
@@ -92,14 +93,14 @@ class Rate(RunPlot):
         return {"y": self.drawable(y), "unit": (rows["step"] == 1.0).astype(float)}
 
     def _above(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """Return iterations, and f - f* there; differences of the size of rounding are nan."""
+        """Return iterations, and f - f* at each; differences of the size of rounding errors are NaN."""
         rows, _, _ = trace.since(None)
         f_star = trace.info.along(rows["iteration"], "f_star")
         away = rows["objective"] - f_star
         return rows["iteration"], np.where(away > ROUNDING * np.abs(f_star), away, np.nan)
 
     def _scores_away(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """Return iterations, and ‖z - z*‖ there; distances are nan if z* is not known well enough."""
+        """Return iterations, and ‖z - z*‖ at each; distances are NaN if z* is not known precisely enough."""
         best = self._optimum(trace)
         if best is None:
             return np.empty(0), np.empty(0)
@@ -122,11 +123,11 @@ def same_end(a: Trace, b: Trace) -> bool:
 
 
 def violation_of(trace: Trace) -> float:
-    """Return the violation with which a run ended; inf if it is not known."""
+    """Return the violation at the end of a run; infinite if it is unknown."""
     found = trace.result.get("violation")
     return np.inf if found is None else found
 
 
 def _scored(trace: Trace) -> list[tuple[int, np.ndarray]]:
-    """Return the observed scores, with their iterations."""
+    """Return pairs of an iteration and the scores observed there."""
     return [(k, seen["z"]) for k, seen in trace.probes.entries(SCORES.name)]

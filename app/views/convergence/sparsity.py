@@ -1,4 +1,4 @@
-"""Sparsity and size of the working set."""
+"""The view of sparsity and size of the working set."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from solverscope.app.views.base.run_events import begins, returns
 from solverscope.app.views.base.states import kind_of
 from solverscope.solvers import ACTIVE, FIELDS, Trace
 
-#: What can be counted: field of the record, name in the menu, label.
+#: What can be drawn: field of the record, name in the menu, label.
 COUNTED_FIELDS = {name: (ui.capital(FIELDS[name].title), FIELDS[name].label) for name in ("nnz", "nnz_rows")}
 
 
 class Sparsity(RunPlot):
-    """Non-zero weights of every run as its line, and its working set as a thin line.
+    """Nonzero weights of every run as a line, and the size of its working set as a thin line.
 
     Epochs of the run under the cursor are shaded alternately. A thin vertical line marks an epoch that begins
-    with a test of all weights. A diamond marks weights that return although shrinking had removed them.
+    with a test of all weights. A diamond marks weights that return after shrinking had removed them.
     """
 
     id = "sparsity"

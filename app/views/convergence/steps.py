@@ -1,4 +1,4 @@
-"""Accepted steps, and the trials of their line searches."""
+"""The view of accepted steps and of the trials of their line searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solverscope.app.views.convergence.any_field import Record
 
 
 class StepsView(Plots):
-    """Two plots side by side, on the same runs and cursor."""
+    """Two plots of the same runs: accepted steps, and the trials of their line searches."""
 
     id = "steps"
     title = "Steps"

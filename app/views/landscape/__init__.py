@@ -1,1 +1,1 @@
-"""The view of solutions over a range of λ."""
+"""The view of the objective on a plane through the space of weights."""

@@ -1,4 +1,5 @@
-"""The landscape: the objective on a plane through the space of weights, with the paths of all runs."""
+"""The landscape: a view of the objective on a plane through the space of weights, with the paths
+of all runs."""
 
 from __future__ import annotations
 
@@ -31,11 +32,11 @@ from solverscope.solvers.probes.kept_weights import WEIGHT_PROBES, weight_entrie
 if TYPE_CHECKING:
     from holoviews.plotting import Plot
 
-#: Weights that can be chosen for the axes: the largest at the best point.
+#: Maximal number of weights offered for the axes: those that are largest in the last iterates.
 MAX_AXIS_WEIGHTS = 40
-#: Distance of a click from an iterate, as a share of the window, up to which it means that iterate.
+#: Distance from an iterate, relative to the window, within which a click selects it.
 CLICK_REACH = 0.03
-#: What the axes are, by what spans the plane.
+#: Labels of the axes, by the kind of plane.
 AXIS_LABELS = {
     "main": ("from the best point towards the start", "main direction  ·  of what remains"),
     "step": ("along the step at the cursor", "steepest descent there, or towards the best point"),
@@ -43,7 +44,7 @@ AXIS_LABELS = {
 
 
 class Made(NamedTuple):
-    """A plot, what spans its plane and what is drawn, and the source of the marks at the cursor."""
+    """A plot, its kind of plane and ground, its scene, and the data source of the marks at the cursor."""
 
     kind: str
     ground: str
@@ -53,11 +54,11 @@ class Made(NamedTuple):
 
 
 class LandscapeView(View):
-    """The objective, the loss or the penalty on a plane, from above, with the paths of the runs on it.
+    """The objective, the loss or the penalty on a plane, seen from above, with the paths of the runs.
 
-    The plane leads through the first iterate and the best one, along the main direction of all others. It may
-    also lead along a step and the steepest descent at the cursor, or along two weights. Iterates are drawn
-    where the plane is nearest to them, and faintly if it is far.
+    The plane contains the first iterate and the best one, and the main direction of all others. Alternatively
+    it contains a step and the steepest descent at the cursor, or two coordinate axes. Iterates are projected
+    onto the plane, and drawn faintly if they are far from it.
     """
 
     id = "landscape"
@@ -69,7 +70,8 @@ class LandscapeView(View):
 
     @classmethod
     def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:
-        """Return whether there are two weights at least; functions of two have their playground."""
+        """Return whether there are at least two weights, and no function of two variables, which has a
+        playground."""
         return problem is None or (problem.size >= 2 and "function" not in problem.loss.declared.kinds)
 
     def build(self) -> None:
@@ -89,8 +91,10 @@ class LandscapeView(View):
         self._drawing = self._offering = False
 
     def _shown(self) -> LandscapeSetting | None:
-        """Return what is to be drawn: the runs on the problem of the run under the cursor; None until one of
-        them has two iterates."""
+        """Return what to draw: the runs on the problem of the run under the cursor.
+
+        Return None until one of them has two iterates.
+        """
         first = self.chosen or next((trace for trace in self.traces if len(trace)), None)
         if first is None or first.problem is None:
             return None
@@ -107,7 +111,7 @@ class LandscapeView(View):
         return LandscapeSetting(first.problem, traces, newest, kind, self._ground.value, *own, pair)
 
     def unobserved(self) -> str:
-        """Return why there is nothing to draw of a run that is there."""
+        """Return why nothing can be drawn for the run under the cursor."""
         if (run := self.chosen) is not None and len(run) and run.problem is None:
             return "This run's problem is not in memory: run it again."
         return super().unobserved()
@@ -128,7 +132,7 @@ class LandscapeView(View):
         self._draw_marks(shown)
 
     def _show(self, mark: tuple[object, ...], made: Made | str | None) -> None:
-        """Show a plot, or say why there is none, and draw what has come in meanwhile."""
+        """Show a plot, or why there is none, and draw what has changed in the meantime."""
         self._drawing = False
         self._drawn.changed("plot", *mark)
         self._drawn.changed("marks")
@@ -158,7 +162,7 @@ class LandscapeView(View):
         return [] if self._made is None else [r for r in self._made.scene.runs if r.trace in self.traces]
 
     def _draw_marks(self, shown: LandscapeSetting | None) -> None:
-        """Mark the cursor's iterate, and describe it."""
+        """Mark the cursor's iterate, and describe it in sentences."""
         own = next((run for run in self._placed if run.trace is self.chosen), None)
         made = self._made
         waits = self._drawing and made is not None and shown is not None
@@ -176,7 +180,7 @@ class LandscapeView(View):
         self._said.object = "".join(f"<p>{line}</p>" for line in lines)
 
     def _clicked(self, event: Tap) -> None:
-        """Move the cursor to the iterate that is clicked."""
+        """Move the cursor to the iterate that was clicked."""
         if self._made is None or not placed(event):
             return
         window, nearest = self._made.scene.window, []
@@ -192,7 +196,7 @@ class LandscapeView(View):
 def _drawn_plot(
     shown: LandscapeSetting, looks: Sequence[tuple[str, str]], pulse: Callable[[], None]
 ) -> Made | str:
-    """Return the plot, or a sentence on why there is none."""
+    """Return the plot, or a sentence that explains why there is none."""
     from solverscope.app.views.base import rendering  # HoloViews takes long to import
     from solverscope.app.views.landscape import landscape_elements
 
@@ -212,7 +216,7 @@ def _weight_name(problem: Problem, j: int) -> str:
 
 
 def _largest_weights(problem: Problem, traces: Sequence[Trace]) -> dict[str, int]:
-    """Return the largest weights of the last iterates by name, descending; of few weights all."""
+    """Return the indices of the largest weights of the last iterates by name, in descending order."""
     sizes = np.zeros(problem.size)
     for trace in traces:
         found = observed(trace, problem.size)
@@ -223,7 +227,7 @@ def _largest_weights(problem: Problem, traces: Sequence[Trace]) -> dict[str, int
 
 
 def _sentences(scene: LandscapeScene, run: PlacedRun, k: int) -> list[str]:
-    """Describe the cursor's iterate and the plane in words."""
+    """Describe the cursor's iterate and the plane in sentences."""
     label, off = html.escape(run.label), ui.number(float(run.distance[k]), 3)
     share = f"{100.0 * scene.captured:.0f} %"
     return [

@@ -21,24 +21,26 @@ from solverscope.solvers import (
 )
 from solverscope.solvers.probes.kept_weights import weight_entries
 
-#: Iterates of a run that are placed on the plane, at most.
+#: Maximal number of iterates of a run that are projected onto the plane.
 MAX_PLACED = 300
-#: Places of the grid along each axis, and the CPU seconds for which there are fewer.
+#: Grid points along each axis, at least and at most, and the CPU seconds that the grid may take.
 FEWEST_PLACES, MOST_PLACES, GRID_SECONDS = 21, 101, 1.0
-#: How far from the origin places are seen with a step, in its lengths.
+#: Radius of the window around a step, in units of its length.
 NEAR_STEP = 2.5
-#: Lines on which weights are zero, at most, and the share of the steepest kink from which on they are drawn.
+#: Maximal number of drawn kinks, and the smallest strength of one relative to the largest.
 MAX_KINKS, MIN_KINK = 30, 0.1
 
-#: What spans the plane.
+#: Kinds of planes by name.
 PLANES = {"Start, best, main direction": "main", "Step and descent": "step", "Two weights": "weights"}
-#: What is drawn on it.
+#: Functions that can be drawn on the plane, by name.
 GROUNDS = {"Objective": "objective", "Loss": "loss", "Penalty": "penalty"}
 
 
 class PlacedRun(NamedTuple):
-    """Iterates of a run: numbers, objectives, a and b of the nearest places on the plane, distances from
-    it. It keeps no run in memory."""
+    """Iterates of a run projected onto the plane: iterations, objectives, coordinates a and b, distances.
+
+    It refers to the run weakly.
+    """
 
     held: ReferenceType[Trace]
     label: str
@@ -50,17 +52,20 @@ class PlacedRun(NamedTuple):
 
     @property
     def trace(self) -> Trace | None:
-        """Return the run, while something else keeps it."""
+        """Return the run, or None once it has been garbage-collected."""
         return self.held()
 
     def at(self, iteration: int) -> int:
-        """Return the position of the last iterate up to an iteration, else of the first."""
+        """Return the index of the last iterate up to an iteration, or 0 if there is none."""
         return max(int(np.searchsorted(self.iteration, iteration, side="right")) - 1, 0)
 
 
 class LandscapeScene(NamedTuple):
-    """A landscape: ``heights`` (b, a) over ``window``, the ``runs`` on it, lines of ``kinks`` and their
-    relative strengths. ``captured`` is the plane's share of the squared distances from its origin."""
+    """A landscape: ``heights`` (b, a) over ``window``, the ``runs``, and lines of ``kinks`` with relative
+    strengths.
+
+    ``captured`` is the fraction of the squared distances from the origin that lies in the plane.
+    """
 
     plane: WeightPlane
     window: Window
@@ -71,10 +76,10 @@ class LandscapeScene(NamedTuple):
 
 
 class LandscapeSetting(NamedTuple):
-    """What a landscape is drawn from: the runs on one problem, with their newest iterations.
+    """The input of a landscape: the runs on one problem, with their newest iterations.
 
-    ``kind`` is what spans the plane (one of ``PLANES``), ``ground`` what is drawn (of ``GROUNDS``). A step is
-    that at ``iteration`` of ``run``, and ``pair`` are the weights of the axes.
+    ``kind`` is the kind of plane (one of ``PLANES``), and ``ground`` the function drawn (one of ``GROUNDS``).
+    A step is that at ``iteration`` of ``run``, and ``pair`` are the weights of the axes.
     """
 
     problem: Problem
@@ -88,8 +93,10 @@ class LandscapeSetting(NamedTuple):
 
 
 def observed(trace: Trace, size: int) -> tuple[np.ndarray, sparse.csr_array] | None:
-    """Return iterations and weights (rows) of those iterates of a run that were kept, thinned to
-    ``MAX_PLACED``; None if there are none."""
+    """Return iterations and weights (rows) of the observed iterates of a run, thinned to ``MAX_PLACED``.
+
+    Return None if there are none.
+    """
     entries = [entry for entry in weight_entries(trace.probes) if int(entry[1]["size"]) == size]
     if not entries:
         return None
@@ -102,7 +109,7 @@ def observed(trace: Trace, size: int) -> tuple[np.ndarray, sparse.csr_array] | N
 
 
 def scene(shown: LandscapeSetting, pulse: Callable[[], None]) -> LandscapeScene:
-    """Return the landscape; ``pulse`` is called every 50 ms or so.
+    """Compute the landscape; ``pulse`` is called about every 50 ms.
 
     Raises ValueError if there is no such plane.
     """
@@ -144,7 +151,7 @@ def _plane(
     points: sparse.csr_array,
     best: int,
 ) -> WeightPlane:
-    """Return the plane that is asked for."""
+    """Return the requested plane."""
     if shown.kind == "weights":
         origin = points[[best]].toarray().ravel()
         axes = np.zeros((2, origin.size))
@@ -167,7 +174,7 @@ def _plane(
 
 
 def _window(shown: LandscapeSetting, runs: Sequence[PlacedRun], a: np.ndarray, b: np.ndarray) -> Window:
-    """Return what is seen of the plane: all iterates, or those near a step."""
+    """Return the visible part of the plane: all iterates, or those near a step."""
     places = np.stack([a, b], axis=1)
     if shown.kind == "step":
         own = next((run for run in runs if run.trace is shown.run), runs[0])
@@ -179,14 +186,14 @@ def _window(shown: LandscapeSetting, runs: Sequence[PlacedRun], a: np.ndarray, b
 
 
 def grid(window: Window, across: int, up: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a and b of the places of a grid over a window."""
+    """Return the coordinates a and b of the points of a grid over a window."""
     return np.linspace(window.x0, window.x1, across), np.linspace(window.y0, window.y1, up)
 
 
 def _heights(
     shown: LandscapeSetting, plane: WeightPlane, window: Window, pulse: Callable[[], None]
 ) -> np.ndarray:
-    """Return what is drawn on a grid, (b, a): as fine as ``GRID_SECONDS`` allow."""
+    """Return the function on a grid, (b, a), which is as fine as ``GRID_SECONDS`` permit."""
     section = PlaneSection(shown.problem, plane)
     began = time.thread_time()
     section.values(*grid(window, FEWEST_PLACES, 2), pulse)
@@ -198,8 +205,10 @@ def _heights(
 
 
 def _kinks(problem: Problem, plane: WeightPlane, window: Window) -> list[tuple[np.ndarray, float]]:
-    """Return the lines on the plane on which single weights are zero, where ℓ1 has its kinks: ends (2, 2)
-    within the window, and the jump of the slope across each as a share of the largest."""
+    """Return the lines on the plane on which a single weight is zero, where ℓ1 has its kinks.
+
+    A line is its ends (2, 2) within the window, and the jump of the slope across it relative to the largest.
+    """
     if not problem.penalty.l1:
         return []
     used = plane.support
@@ -216,8 +225,10 @@ def _kinks(problem: Problem, plane: WeightPlane, window: Window) -> list[tuple[n
 
 
 def _crossing(window: Window, c: float, p: float, q: float) -> np.ndarray | None:
-    """Return the ends (2, 2), a point a row, of the line c + p a + q b = 0 in a window; None if it misses
-    it."""
+    """Return the ends (2, 2), one point per row, of the line c + p a + q b = 0 within a window.
+
+    Return None if the line does not cross the window.
+    """
     ends = []
     if q:
         ends += [(a, -(c + p * a) / q) for a in (window.x0, window.x1)]

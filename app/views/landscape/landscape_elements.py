@@ -1,4 +1,4 @@
-"""A landscape as elements of HoloViews: shades, contours, kinks, and the paths of runs."""
+"""A landscape as HoloViews elements: shades, contours, kinks, and the paths of runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ StyledRun = tuple[PlacedRun, str, str]
 def landscape(
     scene: LandscapeScene, runs: Sequence[StyledRun], labels: tuple[str, str], marks: ColumnDataSource
 ) -> hv.Overlay:
-    """Return the landscape; ``labels`` are those of its axes, and ``marks`` are drawn on it."""
+    """Return the landscape; ``labels`` are those of its axes, and ``marks`` the data source of marks."""
     elements = [*_ground(scene), *_kink_lines(scene)]
     for run, color, dash in runs:
         elements += _path(scene, run, color, dash)
@@ -52,7 +52,7 @@ def landscape(
 
 
 def log_heights(heights: np.ndarray) -> np.ndarray:
-    """Return heights above the lowest on a log scale: 0 at the lowest, 1 at the highest."""
+    """Return heights on a logarithmic scale from 0 at the lowest to 1 at the highest."""
     above = heights - np.nanmin(heights)
     highest = float(np.nanmax(above))
     if not highest > 0.0:
@@ -111,6 +111,7 @@ def _path(scene: LandscapeScene, run: PlacedRun, color: str, dash: str) -> list[
 
 
 def _add_marks(marks: ColumnDataSource, plot: Plot, element: hv.Overlay) -> None:
-    """Add what changes with the cursor, by a source that the view fills: HoloViews would draw all again."""
+    """Add marks at the cursor from a data source that the view fills, as HoloViews would redraw
+    everything."""
     looks = {"size": 14, "line_color": ui.GREY, "fill_color": "color", "line_width": 2, "level": "overlay"}
     plot.state.scatter("x", "y", source=marks, marker="circle", **looks)

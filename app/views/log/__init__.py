@@ -1,1 +1,1 @@
-"""Views of events and of the algorithm, step by step."""
+"""Views of events, of the algorithm step by step, and of findings."""

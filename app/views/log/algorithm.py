@@ -1,4 +1,4 @@
-"""The algorithm of a run as in its paper, with the steps of an iterate marked."""
+"""The pseudocode of a run's algorithm as in its paper, with the steps of an iterate highlighted."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ from solverscope.solvers.runs.breakpoints import known
 
 #: Digits of numbers in a step.
 STEP_DIGITS = 4
-#: What marks a step or a line that was executed.
+#: Attribute of a step or a line that was executed.
 _CURRENT = ' aria-current="step"'
 #: An index of one letter, as in V_A, or of several, as in t_{k+1}.
 LETTER_INDEX, BRACED_INDEX = re.compile(r"_([A-Za-z0-9*∞])(?![A-Za-z0-9])"), re.compile(r"_\{([^}]*)\}")
 
 
 class Algorithm(View):
-    """Pseudocode of the solver under the cursor, with the steps and numbers of the iterate highlighted. Below
-    it stands the Python of a plug-in; its executed lines are followed while ``lines`` asks for it."""
+    """Pseudocode of the solver under the cursor, with the steps and numbers of the iterate highlighted.
+
+    For a plug-in, its Python code is shown below; executed lines are recorded if ``lines`` is set.
+    """
 
     id = "algorithm"
     title = "Algorithm"
@@ -55,7 +57,7 @@ class Algorithm(View):
 
     @property
     def _algorithm(self) -> Pseudocode | None:
-        """Return the steps of the run's algorithm for its hyper-parameters."""
+        """Return the steps of the run's algorithm for its hyper-parameters, or None."""
         info = self.chosen.info
         solver = SOLVERS.get(info.solver)
         if solver is None or (algorithm := pseudocode(solver)) is None:
@@ -63,8 +65,11 @@ class Algorithm(View):
         return algorithm.with_params({p.name: p.default for p in parameters(solver)} | dict(info.params))
 
     def _told(self) -> tuple[int, list[tuple[Step, bool, str]]] | None:
-        """Return the iterate at the cursor, and each step with whether it was executed and its text; None if
-        no iterate is recorded."""
+        """Return the iteration at the cursor, and a list of steps, each with whether it was executed and its
+        text.
+
+        Return None if no iterate is recorded.
+        """
         rows, _, _ = self.chosen.since(None)
         if (row := self.cursor.row(rows)) is None:
             return None
@@ -102,7 +107,8 @@ class Algorithm(View):
         self._text.object = f'{head}<p class="note">{at}</p><ol class="steps">{steps}</ol>'
 
     def _draw_code(self, iteration: int) -> None:
-        """Draw the file of a plug-in, with the lines that led to an iterate, if they were followed."""
+        """Show the source of a plug-in, with the lines that led to an iterate highlighted if they were
+        recorded."""
         code = self.chosen.code
         self._ask.visible = self._code.visible = code is not None
         if code is None:
@@ -129,7 +135,7 @@ class Algorithm(View):
 
 
 def values(rows: Mapping[str, np.ndarray], row: int) -> dict[str, Any]:
-    """Return the values of a recorded iterate by field, None if unknown."""
+    """Return the values of a recorded iterate by field; unknown values are None."""
     return {name: known(name, rows[name][row]) for name in FIELDS}
 
 
@@ -142,7 +148,7 @@ def line(step: Step, told: bool, said: str) -> str:
 
 
 def typeset(text: str) -> str:
-    """Write formulas of a plain text as HTML, with indices."""
+    """Format formulas in a plain text as HTML, with indices."""
     return LETTER_INDEX.sub(r"<sub>\1</sub>", BRACED_INDEX.sub(r"<sub>\1</sub>", html.escape(text)))
 
 

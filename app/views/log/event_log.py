@@ -1,4 +1,4 @@
-"""The events of a run as a list, to go through them one by one."""
+"""The events of a run as a list of links to iterates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from solverscope.app.views.base.exports import ShownTable
 from solverscope.app.views.base.run_events import run_events
 from solverscope.app.views.base.view import View
 
-#: Events listed, at most.
+#: Maximal number of events in the list.
 MAX_EVENTS = 500
 
 
 class EventList(Component):
-    """Clickable lines, drawn by ``assets/events.js``, which sends the iteration of the clicked one."""
+    """Clickable rows, drawn by ``assets/events.js``, which sends the iteration of a row that is clicked."""
 
     entries = param.List(default=[], doc="[iteration, kind, text] each, in their order")
     iteration = param.Integer(default=0, doc="the iteration under the cursor")
@@ -28,8 +28,11 @@ class EventList(Component):
 
 
 class EventLog(View):
-    """Events of the run under the cursor: epochs, returned variables, skipped pairs, failed and long
-    searches, phases, kinks. A click on a line moves the cursor there."""
+    """Events of the run under the cursor, such as epochs, returned variables, skipped pairs and failed
+    searches.
+
+    A click on a row moves the cursor to its iterate.
+    """
 
     id = "events"
     title = "Events"

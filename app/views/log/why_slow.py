@@ -1,4 +1,4 @@
-"""Findings: why the run under the cursor is slow, and what experiments say of it."""
+"""Findings: why the run under the cursor is slow, and whether experiments confirm it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from solverscope.app.views.base.view import View
 from solverscope.solvers import Finding, Problem, Trace, why_slow
 from solverscope.solvers.doctor.finding import IF_WRONG
 
-#: What stands above findings, and where there are none.
+#: Heading above the findings, and text if there are none.
 HEADING = "Why {label} is slow, after {iterations} iterations"
 NOTHING = "No rule finds a reason why {label} is slow, after {iterations} iterations. " + IF_WRONG
 
@@ -26,9 +26,9 @@ NOTHING = "No rule finds a reason why {label} is slow, after {iterations} iterat
 class WhySlow(View):
     """Findings on the run under the cursor, the costliest first.
 
-    They are computed off the page's thread when the run has ended, and while it works whenever it has twice
-    as many iterates. ``problem_of`` returns the problem of a run, ``try_out``, if given, starts the
-    experiment of a finding. ``results`` are texts on experiments by the ids of their findings.
+    They are computed outside of the page's thread, when the run has ended and, while it is active, whenever
+    its number of iterates has doubled. ``problem_of`` returns the problem of a run, and ``try_out``, if
+    given, starts the experiment of a finding. ``results`` maps ids of findings to texts on their experiments.
     """
 
     id = "why-slow"
@@ -69,12 +69,13 @@ class WhySlow(View):
         return [ShownTable(self._said, heads, rows)] if self._said else []
 
     def _answered(self, trace: Trace, asked: int, found: list[Finding] | str | None) -> None:
-        """Show what was found, unless the rules were asked again meanwhile: an older answer may come last."""
+        """Show the findings, unless a newer request was made in the meantime, as results may arrive out of
+        order."""
         if trace is self.chosen and asked == self._asked:
             self._take(trace, found)
 
     def _take(self, trace: Trace, found: list[Finding] | str | None) -> None:
-        """Show what was found on a run, or a sentence in place of it."""
+        """Show the findings on a run, or a sentence instead."""
         self._examined = ref(trace)
         self.findings = found if isinstance(found, list) else []
         if isinstance(found, list):
@@ -128,7 +129,7 @@ def _examine(trace: Trace, problem: Problem | None, pulse: Callable[[], None]) -
 
 
 def _told(rank: int, finding: Finding) -> str:
-    """Return a finding as HTML: its name, its share of the cost, its numbers, and where it is explained."""
+    """Return a finding as HTML: its name, its fraction of the cost, its numbers, and a reference."""
     share = f"about {finding.share:.0%} of the cost"
     return (
         f"<h3>{rank}. {html.escape(finding.id.replace('-', ' '))} <small>{share}</small></h3>"

@@ -1,1 +1,1 @@
-"""The view of the model that a run has learned."""
+"""The view of the learned model."""

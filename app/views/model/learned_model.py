@@ -1,4 +1,4 @@
-"""The model that the weights of an iterate make."""
+"""The learned model at an iterate: its weights and its predictions."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from solverscope.app.views.model.model_figures import Pictures, TransitionFigure
 from solverscope.solvers import LEARNED, Names
 from solverscope.solvers.problems.metrics.followed import Examples
 
-#: Outputs whose features are listed, at most, and features listed of each, for it and against it.
+#: Maximal numbers of outputs whose features are listed, and of features with positive and with negative
+#: weights for each.
 MAX_LISTED_OUTPUTS, MAX_FEATURES_FOR, MAX_FEATURES_AGAINST = 12, 6, 3
-#: Features named of an example, and rows of it shown as pictures, at most.
+#: Maximal numbers of features named for an example, and of its rows shown as images.
 MAX_EXAMPLE_FEATURES, PICTURES = 6, 14
-#: Numeric targets shown of an example, at most.
+#: Maximal number of numeric targets shown for an example.
 MAX_TARGETS = 3
-#: How the name of a feature begins that tells which word a token of a sequence is.
+#: Prefix of the name of a feature that is the word of a token.
 WORD_PREFIX = "word="
 
 
 class ModelView(ProbeView):
-    """The model of the run under the cursor at its iterate.
+    """The learned model of the run under the cursor, at its iterate.
 
-    If features are pixels, the weights of each output are a picture, with the strongest pairs of pixels as
-    lines. Otherwise the features with the largest weights for and against each output are listed. Transitions
-    between labels and predictions for a few examples follow. These are from the test part, if there is one;
-    numeric targets are shown next to those of the data.
+    If features are pixels, the weights of each output are an image, with lines for the strongest pairs of
+    pixels. Otherwise the features with the largest weights for and against each output are listed.
+    Transitions between labels and predictions for a few examples follow. These are from the test part, if
+    there is one. Predicted numeric targets are compared with those of the data.
     """
 
     id = "model"
@@ -97,9 +98,19 @@ def listed(
     *,
     numeric: bool = False,
 ) -> str:
-    """Return the features with the largest weights for and against each output as HTML; ``numeric`` outputs
-    are raised and lowered. Entry k says that feature ``features[k]`` has the weight ``values[k]`` for output
-    ``of[k]``."""
+    """Return an HTML list of the features with the largest weights for and against each output.
+
+    Parameters
+    ----------
+    features, of, values : array, shape (n,)
+        Feature ``features[k]`` has the weight ``values[k]`` for output ``of[k]``.
+    names : Names
+        Names of features and outputs.
+    outputs : int
+        Number of outputs.
+    numeric : bool
+        Whether outputs are numeric targets, which features raise or lower.
+    """
     if not values.size:
         return '<p class="note">All weights are zero.</p>'
     strength = np.bincount(of, np.abs(values), outputs)
@@ -142,8 +153,10 @@ def _line(name: str, value: float, largest: float) -> str:
 def predictions(
     examples: Examples, predicted: np.ndarray, names: Names, sizes: Mapping[int, float], iteration: int
 ) -> str:
-    """Return examples as HTML with the predicted labels of an iterate, and the true ones if they differ;
-    ``sizes`` are the largest weights of features."""
+    """Return examples as HTML with the labels predicted at an iteration, and the true ones if they differ.
+
+    ``sizes`` maps features to their largest absolute weights.
+    """
     part = "test part" if examples.held_out else "training part, as there is no test part"
     at = ui.number(iteration)
     if examples.loss.numeric:
@@ -186,7 +199,7 @@ def _with_targets(examples: Examples, predicted: np.ndarray, names: Names, sizes
 
 
 def _label(y: np.ndarray | int, names: Names) -> str:
-    """Name a label, or labels given as 0 and 1 each, in the coding of the data set."""
+    """Return the name of a label, or of several labels given as an indicator vector."""
     if np.ndim(y):
         return ", ".join(names.output(int(c)) for c in np.flatnonzero(y > 0)) or "none"
     if len(names.outputs) == 1:
@@ -195,7 +208,8 @@ def _label(y: np.ndarray | int, names: Names) -> str:
 
 
 def _labels_html(truth: list[str], guess: list[str]) -> str:
-    """Return the labels that the model gives as HTML, wrong ones marked, and then the true ones too."""
+    """Return the predicted labels as HTML with wrong ones highlighted, followed by the true ones if any is
+    wrong."""
     apart = "" if all(len(label) == 1 for label in truth + guess) else " "
     told = apart.join(
         html.escape(g) if g == t else f'<b class="wrong">{html.escape(g)}</b>'
@@ -206,7 +220,7 @@ def _labels_html(truth: list[str], guess: list[str]) -> str:
 
 
 def _example(X: sp.csr_array, names: Names, sizes: Mapping[int, float], said: str) -> str:
-    """Return one example, of these rows, as HTML: pictures, words, or the features with the largest
+    """Return one example, with rows X, as HTML: images, words, or the features with the largest
     contributions."""
     if names.picture_shape is not None:
         height, width = names.picture_shape
@@ -225,6 +239,6 @@ def _example(X: sp.csr_array, names: Names, sizes: Mapping[int, float], said: st
 
 
 def _word(features: np.ndarray, names: Names) -> str | None:
-    """Return the word of a token with these features, if one of them names it."""
+    """Return the word of a token with these features, or None if no feature is a word."""
     found = (names.feature(int(j)) for j in features)
     return next((name.removeprefix(WORD_PREFIX) for name in found if name.startswith(WORD_PREFIX)), None)

@@ -1,4 +1,4 @@
-"""Pictures of a model: the weights of each output as a picture of its pixels, and the transitions."""
+"""Figures of a model: an image of the weights of each output's pixels, and a matrix of the transitions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from solverscope.solvers import Names
 
 #: Outputs whose pictures are drawn, at most, and pairs of pixels drawn for each.
 MAX_DRAWN_OUTPUTS, MAX_PIXEL_PAIRS = 40, 3
-#: What an axis below pictures says of them.
+#: Label of the axis below images.
 SIGN_LABEL = "{}  ·  blue above zero, orange below"
-#: How many times as wide as high the pictures are together.
+#: Aspect ratio (width to height) of all images together.
 ASPECT = 1.6
 #: Labels that are upright below a matrix have so many letters; next to it stand so many labels, below it so
 #: many long ones, at most.
@@ -25,13 +25,13 @@ MAX_UPRIGHT_LETTERS, MAX_ROW_LABELS, MAX_COLUMN_LABELS = 2, 18, 12
 
 
 def _mapped(plot: figure, source: ColumnDataSource, place: str, names: CustomJSHover) -> None:
-    """Draw the images of a source, from -1 to 1, with a tooltip of place and weight."""
+    """Draw the images of a data source, with values from -1 to 1, and a tooltip of position and weight."""
     tips = [(place, "@x{custom}"), ("weight", "@weight{0.[0000]}")]
     ui.image(plot, source, PALETTE, (-1.0, 1.0), tips, {"@x": names}, nan_color="#00000000")
 
 
 def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str, list]:
-    """Return an image in the columns of its source; its colours are relative to its largest entry."""
+    """Return an image as the columns of its data source, with colours relative to its largest entry."""
     drawn = np.flipud(image) if upwards else image
     drawn = np.where(np.isfinite(drawn), drawn, np.nan)
     largest = max(float(np.nanmax(np.abs(drawn), initial=0.0)), 1e-30)
@@ -41,7 +41,7 @@ def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str,
 
 
 class Pictures:
-    """The weights of pixels, a picture per output, with lines for the strongest pairs of pixels."""
+    """Images of the weights of pixels, one per output, with lines for the strongest pairs of pixels."""
 
     def __init__(self, name: str) -> None:
         self._images = ui.source(*ui.IMAGE, "weight")
@@ -76,8 +76,12 @@ class Pictures:
     def show(
         self, weights: np.ndarray, features: np.ndarray, outputs: np.ndarray, values: np.ndarray, names: Names
     ) -> None:
-        """Show the columns of ``weights`` (pixels, outputs) as pictures, with the strongest products of two
-        pixels of each output: entry k says that ``features[k]`` weighs ``values[k]`` for ``outputs[k]``."""
+        """Show the columns of ``weights`` (pixels, outputs) as images, with the strongest pairs of pixels of
+        each.
+
+        Feature ``features[k]``, a product of two pixels, has the weight ``values[k]`` for output
+        ``outputs[k]``.
+        """
         assert names.picture_shape is not None  # else there is no picture to show
         height, width = names.picture_shape
         count, gap = min(weights.shape[1], MAX_DRAWN_OUTPUTS), max(2, round(0.25 * height))
@@ -125,8 +129,10 @@ class TransitionFigure:
         plot.y_range.flipped = True
 
     def show(self, weights: np.ndarray, names: list[str]) -> None:
-        """Show a matrix of weights between labels, or one with two more rows: from the begin state to each,
-        and from each to the end state."""
+        """Show a matrix of weights of transitions between labels.
+
+        If it has two more rows, these are the transitions from the begin state and to the end state.
+        """
         rows = [*names, *(["begin", "end"] if len(weights) > len(names) else [])]
         if self._names.args["names"] != rows:
             upright = max(map(len, names)) <= MAX_UPRIGHT_LETTERS

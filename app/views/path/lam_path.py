@@ -1,4 +1,4 @@
-"""How solutions change with λ: sparsity, worth on held-out data, weights, and the time each took."""
+"""Solutions as functions of λ: sparsity, metric on held-out data, weights, and CPU time."""
 
 from __future__ import annotations
 
@@ -35,21 +35,22 @@ PATH_COLUMNS = (
 )
 
 
-#: The plots that HoloViews draws.
+#: Plots drawn by HoloViews.
 HOLOVIEWS_PLOTS = ("path-choice", "path-weights")
 #: All plots, in their order.
 ALL_PLOTS = ("path-accuracy", *HOLOVIEWS_PLOTS, "path-nnz", "path-seconds", "path-members")
 
 
 class Path(View):
-    """Results against λ: how good against how sparse, the choice of λ, weights of one solver, non-zeros, CPU
-    time, working sets where a rule keeps some, a table.
+    """Results of solvers over a range of λ, as plots and a table.
 
-    Draws the runs that have ended, those of one solver on one objective as a path:
+    They show the metric over sparsity, the selection of λ, the weights of one solver, nonzeros and CPU time.
+    If a rule excludes weights, working sets are shown, too. Ended runs of one solver on one objective form a
+    path:
 
     >>> views.Path(list(solvers.solve_path(problem, solver)))
 
-    A plot takes a moment to make, each is made ``later``.
+    Plots take a moment to create, so each is created by ``later``.
     """
 
     id = "path"
@@ -78,7 +79,7 @@ class Path(View):
         self._body.extend([self._plots, self.table])
 
     def ended(self) -> list[Trace]:
-        """Return the runs that can be drawn."""
+        """Return the runs that have ended and have a λ."""
         return [trace for trace in self.traces if trace.result and lam_of(trace) is not None]
 
     def has_content(self) -> bool:
@@ -110,7 +111,7 @@ class Path(View):
                 self.later(work, partial(self._show, name, mark))
 
     def _show(self, name: str, mark: tuple[object, ...], plot: figure | Plot | None) -> None:
-        """Show a plot, and draw what has come in meanwhile; what failed counts as drawn."""
+        """Show a plot, and draw what has changed in the meantime; a plot that failed is not drawn again."""
         self.drawing.discard(name)
         self._drawn.changed(name, *mark)
         if plot is not None:
@@ -119,8 +120,7 @@ class Path(View):
 
 
 def grouped(traces: Sequence[Trace]) -> list[Solutions]:
-    """Collect the paths that runs make; equal labels on several losses or penalties are distinguished by
-    these."""
+    """Group runs into paths; equal labels on several losses or penalties are extended by these."""
     found: dict[tuple[str, str, str], list[Trace]] = {}
     for trace in traces:
         about = trace.info.problem
@@ -137,7 +137,7 @@ def grouped(traces: Sequence[Trace]) -> list[Solutions]:
 
 
 def table(paths: Sequence[Solutions]) -> tuple[list[str], list[list[str]]]:
-    """Return headings and lines of all results, without columns of which nothing is known."""
+    """Return headings and rows of all results, without columns of which nothing is known."""
     results = [trace.result for path in paths for trace in path.traces]
     shown = [c for c in PATH_COLUMNS if any(result.get(c[1]) is not None for result in results)]
     heads = ["path", "status", "λ", *(head.format(**results[0]) for head, _, _ in shown), "CPU"]

@@ -1,4 +1,4 @@
-"""The weights along λ paths and the choice of λ, as elements of HoloViews."""
+"""The weights along λ paths, and the selection of λ, as HoloViews elements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAME_ROOM = 0.1
 def _weights(
     name: str, paths: Sequence[Solutions], traced: Solutions, chosen: Sequence[Chosen]
 ) -> hv.Overlay:
-    """Draw a line for each of the features with the largest weights, and names of the largest."""
+    """Draw a line for each of the features with the largest weights, with names of the largest."""
     names, lams, sizes = traced.rows(TRACED)
     alphas = np.where(np.arange(len(names)) < NAMED, 0.9, 0.4)
     lines = [
@@ -55,8 +55,10 @@ def _weights(
 
 
 def name_places(ends: np.ndarray, within: tuple[float, float]) -> np.ndarray:
-    """Return where names stand: as near to the ends of their curves as they can be, but with room for each,
-    and ``within`` the values of all curves."""
+    """Return positions of names, as close as possible to the ends of their curves without overlaps.
+
+    ``within`` are the least and the greatest value of all curves.
+    """
     low, high = within
     order = np.argsort(ends, kind="stable")
     steps = NAME_ROOM * (high - low) * np.arange(len(ends))
@@ -70,8 +72,10 @@ def shortened(name: str) -> str:
 
 
 def _choice(name: str, paths: Sequence[Solutions], traced: Solutions, chosen: Sequence[Chosen]) -> hv.Overlay:
-    """Draw the metric on held-out data over λ with its standard errors; a ring marks the best λ, a square
-    that of the one-standard-error rule."""
+    """Draw the metric on held-out data over λ with its standard errors.
+
+    A ring marks the best λ, and a square that of the one-standard-error rule.
+    """
     looks = {path.label: (path.color, path.dash) for path in paths}
     curves, points, bars, marks = [], [], [], []
     for one in chosen:
@@ -108,7 +112,7 @@ PATH_ELEMENTS: Mapping[str, Callable[..., hv.Overlay]] = {
 
 
 def drawn(name: str, paths: Sequence[Solutions], traced: Solutions, chosen: Sequence[Chosen]) -> Plot:
-    """Return the plot of the element with this name, which is in no page's document yet."""
+    """Return the plot with this name, which does not belong to a page's document yet."""
     return rendering.drawn(PATH_ELEMENTS[name], name, paths, traced, chosen)
 
 
@@ -119,7 +123,7 @@ def _overlay(
     label: str,
     *hooks: rendering.Hook,
 ) -> hv.Overlay:
-    """Put elements over the axis of λ that all plots share, in the page's style."""
+    """Overlay elements on the axis of λ that all plots share, in the page's style."""
     axes = {"logx": True, "invert_xaxis": True, "xlim": lam_range(paths), "show_grid": True}
     words = {"xlabel": ui.LAM_AXIS, "ylabel": ui.upright(label)}
     overlay = hv.Overlay(list(elements) or [hv.Curve([])])
@@ -127,7 +131,7 @@ def _overlay(
 
 
 def _add_names(ticks: Mapping[float, str], plot: Plot, element: hv.Overlay) -> None:
-    """Add an axis of names on the right: HoloViews has none."""
+    """Add an axis of names on the right, which HoloViews does not have."""
     axis = LinearAxis(
         major_label_text_font_size="0.9em", major_label_standoff=0, major_label_policy=AllLabels()
     )

@@ -1,4 +1,4 @@
-"""Plots of λ paths."""
+"""Bokeh plots of λ paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solverscope.app.views.base.feed import positive
 from solverscope.app.views.path.solutions import MEMBERS, Solutions
 
 PATH_HEIGHT = 280
-#: Measures of predictions besides the metric of the loss, by title.
+#: Measures of predictions in addition to the metric of the loss, by title.
 MEASURE_FIELDS = {
     "ranking loss": "test_ranking_loss",
     "micro-F1": "test_micro_f1",
@@ -21,16 +21,18 @@ MEASURE_FIELDS = {
     "MAE": "test_mae",
     "mean deviance": "test_deviance",
 }
-#: Room at both ends of a logarithmic axis, as a factor.
+#: Margin at both ends of a logarithmic axis, as a factor.
 AXIS_MARGIN = 1.25
 
-#: Places of a curve on both axes.
+#: Coordinates of the points of a curve.
 Points = tuple[np.ndarray, np.ndarray]
 
 
 def _accuracy(name: str, paths: Sequence[Solutions], traced: Solutions, members: str, metric: str) -> figure:
-    """Draw how good the solutions are against how sparse; where all weights are zero the metric says nothing,
-    and would stretch its axis."""
+    """Draw the metric of the solutions over their sparsity.
+
+    Solutions whose weights are all zero are omitted, as their metric would only stretch the axis.
+    """
     points = []
     for path in paths:
         some = np.where(path.column("nnz") > 0, 1.0, np.nan)
@@ -41,8 +43,10 @@ def _accuracy(name: str, paths: Sequence[Solutions], traced: Solutions, members:
 
 
 def metrics(paths: Sequence[Solutions]) -> dict[str, str]:
-    """Return the measures of predictions that are known on the test part, by title; without a test part the
-    metric of the loss on the training part alone."""
+    """Return the measures of predictions that are known on the test part, by title.
+
+    Without a test part, return only the metric of the loss on the training part.
+    """
     title = paths[0].traces[0].result["metric_name"]
     titles = {title: "test_metric", **MEASURE_FIELDS}
     known = {
@@ -54,7 +58,7 @@ def metrics(paths: Sequence[Solutions]) -> dict[str, str]:
 
 
 def _non_zeros(name: str, paths: Sequence[Solutions], traced: Solutions, members: str, metric: str) -> figure:
-    """Draw the non-zeros, which are the degrees of freedom for the penalty l1."""
+    """Draw the number of nonzeros, which for the penalty l1 is that of the degrees of freedom."""
     points = [(path.lams, path.column("nnz")) for path in paths]
     label = "non-zero weights"
     if all(path.traces[0].info.problem["penalty"] == "l1" for path in paths):
@@ -68,7 +72,7 @@ def _seconds(name: str, paths: Sequence[Solutions], traced: Solutions, members: 
 
 
 def _members(name: str, paths: Sequence[Solutions], traced: Solutions, members: str, metric: str) -> figure:
-    """Draw the sizes of working sets, and faintly what they come to: the non-zeros."""
+    """Draw the sizes of working sets and, as dotted lines, the nonzeros, to which working sets shrink."""
     sizes, least = (
         [(path.lams, positive(path.column(field))) for path in paths] for field in (members, "nnz")
     )
@@ -96,7 +100,8 @@ def _curves(
     *,
     log_y: bool = False,
 ) -> figure:
-    """Draw a line and a point a λ for each path, in the path's colour and dash; and ``goals``, dotted."""
+    """Draw a line with a point per λ for each path, in the path's colour and dash, and ``goals`` as dotted
+    lines."""
     reach = np.concatenate([ys for _, ys in (*points, *goals)]) if log_y else None
     fig, dots = _frame(name, paths, x, y, reach), []
     for path, (xs, ys) in zip(paths, points, strict=True):
@@ -118,8 +123,10 @@ def _curves(
 def _frame(
     name: str, paths: Sequence[Solutions], x: str, y: str, logarithmic: np.ndarray | None = None
 ) -> figure:
-    """Make a figure. The axis of λ is the same in all plots; the vertical one is ``logarithmic`` where there
-    are values that it is to cover."""
+    """Return a figure; the axis of λ is the same in all plots.
+
+    If ``logarithmic`` are values, the vertical axis is logarithmic and covers them.
+    """
     axes = {"x_range": DataRange1d(), "tools": "pan,box_zoom,reset", "height": PATH_HEIGHT}
     axes["frame_align"] = {"right": False}  # else all plots leave room for the names next to one
     if x == ui.LAM_AXIS:
@@ -131,12 +138,12 @@ def _frame(
 
 
 def lam_range(paths: Sequence[Solutions]) -> tuple[float, float]:
-    """Return the ends of the axis of λ."""
+    """Return the limits of the λ axis."""
     return _around(np.concatenate([path.lams for path in paths]))
 
 
 def _around(values: np.ndarray) -> tuple[float, float]:
-    """Return the ends of a logarithmic axis for these values, also for a single one."""
+    """Return the limits of a logarithmic axis for these values, also for a single one."""
     shown = positive(values)
     if not np.isfinite(shown).any():
         return 0.1, 1.0

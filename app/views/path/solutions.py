@@ -1,4 +1,4 @@
-"""The solutions of a λ path, as plots and tables take them."""
+"""The solutions on a λ path, in the form that plots and tables need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from solverscope.solvers import Trace
 
-#: When the working set is looked at, with the field of the results that has its size.
+#: Times at which the size of the working set is reported, with the field of the results.
 MEMBERS = {
     "at the start": "members_start",
     "after half of the time": "members_half",
@@ -20,15 +20,18 @@ MEMBERS = {
 
 @dataclass(frozen=True)
 class RowSizes:
-    """The non-zero rows of W at one λ: features (k,) in order, and sizes (k,). A size is the weight itself if
-    there is one output, else the norm of the row."""
+    """The nonzero rows of W at one λ: features (k,) in ascending order, and sizes (k,).
+
+    A size is the weight itself if there is one output, else the norm of the row.
+    """
 
     features: np.ndarray
     sizes: np.ndarray
 
     @classmethod
     def of(cls, trace: Trace) -> Self | None:
-        """Return the rows of a finished run without that of the intercept; None if its weights are gone."""
+        """Return the rows of a finished run except that of the intercept, or None if its weights were
+        released."""
         if trace.w is None:
             return None
         about = trace.info.problem
@@ -43,13 +46,14 @@ class RowSizes:
         return self.features.nbytes + self.sizes.nbytes
 
     def among(self, features: np.ndarray) -> Self:
-        """Return the rows of these features alone."""
+        """Return only the rows of these features."""
         kept = np.isin(self.features, features)
         return type(self)(self.features[kept], self.sizes[kept])
 
 
 class BriefSolution(Trace):
-    """The result of a run at one λ, without iterates and weights, and the rows of W if they are kept."""
+    """The result of a run at one λ, without iterates and weights, and optionally with its nonzero
+    rows of W."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace.info)
@@ -59,7 +63,7 @@ class BriefSolution(Trace):
 
 
 def keep_largest(solutions: Sequence[BriefSolution], most: int) -> None:
-    """Keep the rows of those ``most`` features that are largest over all solutions, in each of them."""
+    """Drop all rows except those of the ``most`` features that are largest over all solutions."""
     rows = [solution.rows for solution in solutions if solution.rows is not None]
     features, _ = _largest(rows, most)
     for solution in solutions:
@@ -85,7 +89,7 @@ def _largest(rows: Sequence[RowSizes], most: int) -> tuple[np.ndarray, np.ndarra
 
 @dataclass(frozen=True)
 class Solutions:
-    """Finished runs of one solver on one objective, in the order in which they were found."""
+    """Finished runs of one solver on one objective, in the order in which they ended."""
 
     label: str
     color: str
@@ -97,36 +101,37 @@ class Solutions:
         return np.array([lam_of(trace) for trace in self.traces], dtype=float)
 
     def column(self, field: str) -> np.ndarray:
-        """Return a field of the results; unknown values are nan."""
+        """Return a field of the results; unknown values are NaN."""
         return np.array([trace.result.get(field) for trace in self.traces], dtype=float)
 
     def row_share(self) -> np.ndarray:
-        """Return the non-zero rows of W in per cent."""
+        """Return the percentage of nonzero rows of W for each λ."""
         sizes = [trace.info.problem["n_features"] for trace in self.traces]
         return 100.0 * self.column("nnz_rows") / np.array(sizes)
 
     @property
     def chooses(self) -> bool:
-        """Return whether a rule kept some weights out of the working set at some λ."""
+        """Return whether a rule excluded weights from the working set at some λ."""
         sizes = [trace.info.problem.get("n_params") for trace in self.traces]
         members = [self.column(field) for field in MEMBERS.values()]
         return bool((np.array(members) < np.array(sizes, dtype=float)).any())
 
     @property
     def signed(self) -> bool:
-        """Return whether a row of W is a single weight, and is drawn as it is; else by its norm."""
+        """Return whether a row of W is a single weight, which is drawn with its sign instead of as a norm."""
         return self.traces[0].info.problem["n_outputs"] == 1
 
     @property
     def picture_shape(self) -> tuple[int, int] | None:
-        """Return the shape of the picture whose pixels the features are, if they are pixels."""
+        """Return the shape of the image whose pixels are the features, or None if they are not pixels."""
         return self.traces[0].names.picture_shape
 
     def rows(self, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Return the rows of W with the largest absolute values along the path, at most ``most`` of them.
+        """Return the rows of W with the largest absolute values along the path, at most ``most``.
 
-        The row of an intercept is left out. Only the k traces that still have rows count. The result has the
-        names of the features, the largest first, λ (k,), and weights or norms of rows (k, features).
+        The row of the intercept is not included. Of the traces, only the k that still have rows are used.
+        Returns the names of the features, the largest first, λ (k,), and weights or norms of rows (k,
+        features).
         """
         found = [(t, t.rows if isinstance(t, BriefSolution) else RowSizes.of(t)) for t in self.traces]
         kept = [(trace, rows) for trace, rows in found if rows is not None]

@@ -1,1 +1,1 @@
-"""The view of solvers on functions of two variables, seen from above."""
+"""The view of solvers on functions of two variables."""

@@ -1,4 +1,4 @@
-"""The playground: solvers on a function of two variables, seen from above."""
+"""The playground: a view of solvers on a function of two variables."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from solverscope.solvers import CUTS, PLANE, Problem, Trace
 
 #: Pixels.
 PLANE_HEIGHT, OBJECTIVE_HEIGHT = 440, 190
-#: Lines of what is said at the cursor, and in a narrow window, which is scrolled.
+#: Height of the text at the cursor in lines, also in narrow windows, where it can be scrolled.
 TEXT_LINES, NARROW = 7, 12
-#: Points of a trajectory, at most.
+#: Maximal number of points of a trajectory.
 MAX_TRAJECTORY_POINTS = 1500
-#: How far from the origin an iterate may be to be in the first window, in units of the start's distance.
+#: Iterates up to this distance from the origin, relative to that of the start, are in the initial window.
 FIRST_WINDOW_REACH = 4.0
-#: How much wider and higher than the window the landscape is drawn, so that small moves find it there.
+#: Factor by which the drawn landscape is wider and higher than the window, so that it covers small moves.
 AROUND = 1.7
-#: Share of the window before, below which a window is looked at more closely.
+#: Relative size of a new window below which the landscape is drawn with a finer resolution.
 CLOSER = 0.5
-#: Width by height of the narrowest and the broadest picture on a page.
+#: Least and greatest aspect ratio (width to height) of the figure on a page.
 NARROWEST, BROADEST = 0.75, 2.4
-#: Share of a window by which another may miss it and count as the same.
+#: Relative difference up to which two windows are considered equal.
 WINDOW_TOLERANCE = 0.01
 
-#: What the PLANE probe saw, with the iteration of each.
+#: Observations of the PLANE probe, with their iterations.
 Entries = list[tuple[int, Seen]]
 
 FITS = {"Near the start": "near", "All iterates": "all"}
@@ -58,7 +58,7 @@ CUT_KEY = f"{PLANE_KEY}. Dashed: the line on which the tab Bundle draws f and it
 
 
 class Heights(Convergence):
-    """f of every run over its iterates."""
+    """f of every run over its iterations."""
 
     id = "playground-objective"
     title = "Objective"
@@ -69,13 +69,13 @@ class Heights(Convergence):
 
 
 class Playground(ProblemView):
-    """Contours and kinks of a function of two variables, and the trajectories of all runs on it.
+    """Contours and kinks of a function of two variables, and the trajectories of all runs.
 
     Trajectories are drawn up to the cursor, or in full while it follows or is at the end of its run. At the
-    cursor's iterate: the subgradients there, the solver's convex combination of them and its direction, and
-    its matrix B as an ellipse. Of a bundle method the line on which its cuts are drawn.
+    cursor's iterate, the view shows the subgradients, the solver's convex combination of them, its direction,
+    and its matrix B as an ellipse. For a bundle method it shows the line on which its cuts are drawn.
 
-    A click chooses the start, the data's option ``start``.
+    A click sets the starting point, which is the option ``start`` of the data.
     """
 
     id = "playground"
@@ -146,14 +146,15 @@ class Playground(ProblemView):
 
     @property
     def _until(self) -> int | None:
-        """Return the last iteration to draw of every run; None, for all, if the cursor is at the end of its
-        run."""
+        """Return the last iteration to draw of every run, or None to draw all."""
         at_end = self.chosen is None or self.cursor.iteration >= self.chosen.last.get("iteration", 0)
         return None if self.cursor.follow or at_end else self.cursor.iteration
 
     def _fit(self, problem: Problem, seen: Sequence[Entries]) -> None:
-        """Choose the window, independently of the cursor: it covers start, origin, kinks and iterates;
-        distant iterates only on request."""
+        """Choose the initial window, which does not depend on the cursor.
+
+        It covers start, origin, kinks and iterates; distant iterates are included only on request.
+        """
         newest = [entries[-1][0] if entries else -1 for entries in seen]
         if not self._drawn.changed("window", problem.key, self.fit, *zip(self.traces, newest, strict=True)):
             return
@@ -171,7 +172,7 @@ class Playground(ProblemView):
     # the function
 
     def _draw_ground(self, problem: Problem) -> None:
-        """Draw the function in the visible window, unless it is drawn already at this resolution."""
+        """Draw the function in the visible window, unless it is already drawn at this resolution."""
         seen = self._zoomed or self.window
         if self._drawn.shows("ground", problem.key) and self._looked is not None:
             before, drawn = self._looked
@@ -187,8 +188,10 @@ class Playground(ProblemView):
         self._how.object = f"<p>{click} · {apart}</p>"
 
     def _around(self, seen: Window, times: float) -> Window:
-        """Return the region that a picture of a window shows, enlarged by a factor. Unless zoomed it extends
-        horizontally or vertically, as both axes have the same scale."""
+        """Return the region that a figure of a window shows, enlarged by a factor.
+
+        As both axes have the same scale, it is wider or higher than the window unless zoomed.
+        """
         if self._zoomed is not None:
             return seen.grown(times, times)
         across = max(1.0, BROADEST * seen.height / seen.width)
@@ -196,7 +199,7 @@ class Playground(ProblemView):
         return seen.grown(across, up) if times == 1.0 else seen.grown(1.1 * across, 1.1 * up)
 
     def _ranged(self, event: RangesUpdate) -> None:
-        """Follow the visible part of the plane."""
+        """Redraw for a new visible part of the plane."""
         ends = [end for end in (event.x0, event.x1, event.y0, event.y1) if end is not None]
         if len(ends) < 4 or not all(map(math.isfinite, ends)):
             return
@@ -208,9 +211,9 @@ class Playground(ProblemView):
             self._attempt(lambda: (self._draw_ground(problem), self._draw_marks(problem)))
 
     def _is_home(self, window: Window) -> bool:
-        """Return whether a window is the first one.
+        """Return whether a window is the initial one.
 
-        Axes of the same scale add to that one at the sides, or above and below.
+        As both axes have the same scale, it may be extended horizontally or vertically.
         """
         box = self.window
         off = (window.x0 + window.x1 - box.x0 - box.x1) / window.width
@@ -236,7 +239,7 @@ class Playground(ProblemView):
         self._said.object = describe(trace, found[0], marks)
 
     def _picked(self, event: Tap) -> None:
-        """Set the start to the clicked place, rounded to the digits that pixels can distinguish."""
+        """Set the start to the clicked point, rounded to the digits that pixels can distinguish."""
         if self.on_option is None or not placed(event):
             return
         decimals = -math.floor(math.log10((self._zoomed or self.window).size / 100.0))
@@ -250,7 +253,7 @@ def places(entries: Entries) -> np.ndarray:
 
 
 def trajectory(entries: Entries) -> dict[str, np.ndarray]:
-    """Return the columns of a curve, thinned to some iterates, the last one included."""
+    """Return the columns of a trajectory, thinned but including its last iterate."""
     stride = -(-len(entries) // MAX_TRAJECTORY_POINTS) or 1
     entries = entries[: len(entries) - 1 : stride] + entries[-1:]
     x, y = places(entries).T
@@ -263,7 +266,7 @@ def trajectory(entries: Entries) -> dict[str, np.ndarray]:
 
 
 def describe(trace: Trace, iteration: int, marks: PlaneMarks) -> str:
-    """Describe the solver's numbers at an iterate in words, and its ending at the last one."""
+    """Describe the solver's numbers at an iterate and, at the last one, how the run ended."""
     label, k = html.escape(trace.info.label), ui.number(iteration)
     head = f"<b>{label}</b>, iterate {k} at {vector(marks.w)}: f = {ui.number(marks.f, 6)}."
     lines = [head, *marks.sentences]

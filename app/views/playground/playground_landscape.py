@@ -11,20 +11,20 @@ from bokeh.plotting.contour import contour_data
 
 from solverscope.solvers import Problem
 
-#: Points of the grid, across and up.
+#: Grid points in horizontal and vertical direction.
 ACROSS, UP = 240, 160
-#: Contours in a window, and at most around it.
+#: Number of contours in a window, and maximal number around it.
 CONTOURS, MOST_CONTOURS = 16, 100
 #: Shades.
 LANDSCAPE_SHADES = 256
-#: What is around what a window is made for, as a share of its size.
+#: Margin around the points for which a window is made, relative to its size.
 WINDOW_MARGIN = 0.12
 #: Parts of a cell that a kink is cut to, and the share of f within which heights count as the same.
 FINER, HEIGHT_TOLERANCE = 8, 1e-9
 
 
 class Window(NamedTuple):
-    """A rectangle of the plane."""
+    """A rectangle in the plane."""
 
     x0: float
     x1: float
@@ -33,7 +33,7 @@ class Window(NamedTuple):
 
     @classmethod
     def around(cls, points: np.ndarray) -> Self:
-        """Return the smallest rectangle with these points (n, 2) and a margin; it has positive width and
+        """Return the smallest rectangle that contains points (n, 2), with a margin and positive width and
         height."""
         low, high = points.min(axis=0), points.max(axis=0)
         size = high - low
@@ -56,21 +56,20 @@ class Window(NamedTuple):
         return min(self.width, self.height)
 
     def grown(self, across: float, up: float) -> Window:
-        """Scale the rectangle by these factors around its middle."""
+        """Return the rectangle scaled by these factors around its centre."""
         x, y = 0.5 * (across - 1.0) * self.width, 0.5 * (up - 1.0) * self.height
         return Window(self.x0 - x, self.x1 + x, self.y0 - y, self.y1 + y)
 
     def holds(self, other: Window) -> bool:
-        """Return whether it contains the other."""
+        """Return whether this rectangle contains another one."""
         return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
 
 
 class Landscape:
-    """f of two weights on ``window``: shades of an ``image``, contours, and the lines on which f has kinks.
+    """f of two weights on ``window``: an ``image``, contours, and the lines on which f has kinks.
 
-    Shades run from low to high. Contours are ``apart`` from each other, which is nan if f is constant.
-    ``kinks`` has shape (2, n), with nan between lines. Shades and contours suit the visible part of the
-    window, ``seen``.
+    The spacing of contours is ``apart``, NaN if f is constant. ``kinks`` has shape (2, n), with NaN between
+    lines. Image and contours are adapted to the visible part ``seen`` of the window.
     """
 
     def __init__(self, problem: Problem, seen: Window, window: Window) -> None:
@@ -92,12 +91,12 @@ def heights(problem: Problem, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def penalties(problem: Problem, values: np.ndarray) -> np.ndarray:
-    """Return the penalty of one weight at each of these values; that of two is the sum of theirs."""
+    """Return the penalty of a single weight for each of these values; that of two weights is the sum."""
     return np.array([problem.penalty.value(np.array([value])) for value in values])
 
 
 def subgradients(problem: Problem, w: np.ndarray) -> np.ndarray:
-    """Return the extreme points of ∂f(w), (k, 2), if the penalty has no kinks; else none."""
+    """Return the extreme points of ∂f(w), (k, 2); there are none if the penalty has kinks."""
     if not problem.penalty.smooth:
         return np.zeros((0, 2))
     active, gradients = problem.loss.active(w)
@@ -105,14 +104,14 @@ def subgradients(problem: Problem, w: np.ndarray) -> np.ndarray:
 
 
 def _range(f: np.ndarray, x: np.ndarray, y: np.ndarray, seen: Window) -> tuple[float, float]:
-    """Return the least and the largest value of f in a part of its window."""
+    """Return the least and the greatest value of f in the visible part of its window."""
     columns, rows = (x >= seen.x0) & (x <= seen.x1), (y >= seen.y0) & (y <= seen.y1)
     part = f[np.ix_(rows, columns)] if rows.any() and columns.any() else f
     return float(part.min()), float(part.max())
 
 
 def _round_up(step: float) -> float:
-    """Return the least of 1, 2 and 5 times a power of ten that is not below ``step``."""
+    """Return the least number of the form 1, 2 or 5 times a power of ten that is at least ``step``."""
     power = 10.0 ** math.floor(math.log10(step))
     return power * next(times for times in (1, 2, 5, 10) if times * power >= step * (1.0 - 1e-12))
 
@@ -141,7 +140,8 @@ def _joined(lines: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """Return the curves on which two pieces cross below no third; also the axes, if the penalty has kinks."""
+    """Return the curves on which two pieces cross and no third is above them, and the axes if the penalty has
+    kinks."""
     highest = pieces.argmax(axis=0)
     beside = [(highest[1:], highest[:-1]), (highest[:, 1:], highest[:, :-1])]
     found = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in beside])
@@ -159,7 +159,7 @@ def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -
 
 
 def _on_top(problem: Problem, one: int, other: int, line: np.ndarray) -> np.ndarray:
-    """Cut a line (2, n), on which two pieces cross, to the parts on which no third is above them."""
+    """Restrict a line (2, n) on which two pieces cross to the parts on which no third piece is above them."""
     steps = np.arange((line.shape[1] - 1) * FINER + 1)
     points = np.stack([np.interp(steps / FINER, np.arange(line.shape[1]), along) for along in line])
     here = heights(problem, *points)

@@ -1,4 +1,4 @@
-"""The information that a solver uses at an iterate of two weights, as shapes and in words."""
+"""The information that a solver uses at an iterate of two weights, as shapes and as text."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SUBGRADIENT_TOLERANCE = 1e-9
 class PlaneMarks:
     """An iterate ``w``, as the PLANE probe observed it.
 
-    ``subgradients`` (k, 2) are the extreme points of ∂f there, which the problem knows, and others that the
-    solver evaluated. ``shares`` are their weights in the ``combination`` ḡ of the solver; p = -Bḡ is its
-    direction. Values that the solver does not provide are None.
+    ``subgradients`` (k, 2) are the extreme points of ∂f at w, if the problem knows them, and those that the
+    solver evaluated. ``shares`` are their coefficients in the ``combination`` ḡ of the solver, and p = -Bḡ is
+    its direction. Values that the solver does not provide are None.
     """
 
     def __init__(self, seen: Seen, problem: Problem | None) -> None:
@@ -41,14 +41,17 @@ class PlaneMarks:
 
     @property
     def slope(self) -> float:
-        """Return the slope of f along p, the largest gᵀp over the subgradients; nan if there is none."""
+        """Return the slope of f along p, the largest gᵀp over the subgradients; NaN if it is unknown."""
         if self.p is None or not len(self.subgradients):
             return math.nan
         return float((self.subgradients @ self.p).max())
 
     def shapes(self, size: float) -> dict[str, np.ndarray]:
-        """Return the shapes to draw in a window of this size: arrows from w, (4, k), and outlines, (2, n), of
-        the subdifferential and of B. ḡ has an arrow of its own if it may differ from the subgradient."""
+        """Return the shapes to draw in a window of this size.
+
+        These are arrows from w, (4, k), and outlines, (2, n), of the subdifferential and of B. ḡ has its own
+        arrow if it may differ from the subgradient.
+        """
         longest = np.linalg.norm(self.subgradients, axis=1).max(initial=0.0)
         scale = ARROW_SHARE * size / longest if longest > 0.0 else 0.0
         ends, mixed, hull = self.w + scale * self.subgradients, NO_PLANE_POINTS, NO_PLANE_POINTS
@@ -64,14 +67,16 @@ class PlaneMarks:
         return arrows | {"hull": hull.T, "ellipse": self._ellipse(size).T}
 
     def _heading(self, size: float) -> np.ndarray:
-        """Return the end of p, (1, 2), drawn from w in a window of this size; an empty array if p = 0."""
+        """Return the end of the arrow for p, (1, 2), in a window of this size; an empty array if p = 0."""
         if self.p is None or not 0.0 < (length := float(np.linalg.norm(self.p))) < math.inf:
             return NO_PLANE_POINTS
         return (self.w + ARROW_SHARE * size / length * self.p)[None]
 
     def _ellipse(self, size: float) -> np.ndarray:
-        """Return points q, (n, 2), of an ellipse (q - w)ᵀB⁻¹(q - w) = c. c is chosen such that the drawn p
-        ends on it, at its lowest point along ḡ."""
+        """Return points q, (n, 2), of an ellipse (q - w)ᵀB⁻¹(q - w) = c.
+
+        c is chosen such that the arrow for p ends on it, at its lowest point along ḡ.
+        """
         if self.B is None or not np.isfinite(self.B).all():
             return NO_PLANE_POINTS
         values, vectors = np.linalg.eigh(0.5 * (self.B + self.B.T))
@@ -90,7 +95,7 @@ class PlaneMarks:
 
     @property
     def sentences(self) -> list[str]:
-        """Return the marks in words."""
+        """Describe the marks in sentences."""
         said, kink = [], len(self.subgradients) > 1
         each = " and ".join(vector(g) for g in self.subgradients)
         if kink:
@@ -115,5 +120,5 @@ class PlaneMarks:
 
 
 def vector(v: np.ndarray) -> str:
-    """Write a vector."""
+    """Format a vector."""
     return f"({', '.join(number(float(x)) for x in v)})"

@@ -1,4 +1,4 @@
-"""The picture of a function of two variables, with trajectories on it: its glyphs and their data."""
+"""The figure of a function of two variables with trajectories: its glyphs and their data sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CURSOR_SOURCES = ("subgradients", "combination", "direction", "hull", "ellipse")
 
 
 class Plane:
-    """The figure and its sources by name; both axes have the same scale, so right angles look right."""
+    """The figure, and its data sources by name; both axes have the same scale, so right angles look right."""
 
     def __init__(self, name: str, height: int) -> None:
         tools = [bm.PanTool(), bm.WheelZoomTool(), bm.ResetTool(), bm.BoxZoomTool(match_aspect=True)]
@@ -55,7 +55,7 @@ class Plane:
             reach.renderers, reach.range_padding = [corners], 0.0
 
     def _signs(self) -> None:
-        """Draw the marks at the cursor: B and p in the run's colour, subgradients in grey."""
+        """Draw the glyphs of the marks at the cursor: B and p in the run's colour, subgradients in grey."""
         plot, sources = self.figure, self.sources
         looks = {"fill_alpha": 0.12, "line_width": 1.5, "line_alpha": 0.9}
         self._inside = plot.patch("across", "up", source=sources["ellipse"], **looks)
@@ -74,7 +74,7 @@ class Plane:
         self.figure.line("across", "up", source=self.sources[name], line_color=ui.GREY, **looks)
 
     def _arrow(self, name: str, width: float, color: str) -> bm.Arrow:
-        """Draw arrows from (x0, y0) to (x1, y1)."""
+        """Draw arrows from (x0, y0) to (x1, y1), the columns of a data source."""
         head = bm.NormalHead(size=5 + 2 * width, fill_color=color, line_color=color)
         ends = {"x_start": "x0", "y_start": "y0", "x_end": "x1", "y_end": "y1"}
         looks = {"line_width": width, "line_color": color, "level": "overlay"}
@@ -87,7 +87,7 @@ class Plane:
         return [dots, ui.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
 
     def show(self, name: str, *columns: Sequence[Any]) -> None:
-        """Draw these columns of a source, in the order of ``PLANE_SOURCES``; without any, clear it."""
+        """Set the columns of a data source, in the order of ``PLANE_SOURCES``; without columns, empty it."""
         ui.fill(self.sources[name], *columns)
 
     def show_ground(self, land: Landscape) -> None:
@@ -100,7 +100,7 @@ class Plane:
         self.show("kinks", *land.kinks)
 
     def show_marks(self, marks: PlaneMarks | None, size: float, color: str) -> None:
-        """Draw the marks of the cursor's iterate in a window of this size; None removes them."""
+        """Draw the marks at the cursor's iterate in a window of this size; None removes them."""
         shapes = {} if marks is None else marks.shapes(size)
         for name in CURSOR_SOURCES:
             self.show(name, *shapes.get(name, ()))

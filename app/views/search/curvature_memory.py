@@ -1,4 +1,4 @@
-"""View of the memory of a quasi-Newton solver: its pairs (s, y), and the matrix B that they define."""
+"""The view of the memory of a quasi-Newton solver: its pairs (s, y), and the matrix B that they define."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from solverscope.solvers.curvature.memory import middle, spectrum
 
 #: Bytes of a number.
 BYTES_PER_NUMBER = 8
-#: From -1 over nothing at 0 to 1: on a light and on a dark page.
+#: Colours from -1 to 1 that are transparent at 0, for light and dark pages.
 PALETTE = [f"{ui.COLORS[1]}{-a:02x}" if a < 0 else f"{ui.COLORS[0]}{a:02x}" for a in range(-255, 256)]
 
 
 class Pairs(RunPlot):
-    """Pairs held by every run; a cross marks an iteration whose pair had too little curvature."""
+    """Number of pairs stored by every run; a cross marks an iteration whose pair had too little curvature."""
 
     id = "memory-pairs"
     title = "Pairs held"
@@ -40,7 +40,7 @@ class Pairs(RunPlot):
 
 
 class Scaling(RunPlot):
-    """γ of the matrix B₀ to which the pairs are added: γI, or γ times a diagonal."""
+    """Scaling γ of the matrix B₀ to which the pairs are added: B₀ is γI, or γ times a diagonal."""
 
     id = "memory-gamma"
     title = "Scaling γ"
@@ -52,8 +52,11 @@ class Scaling(RunPlot):
 
 
 class Bytes(RunPlot):
-    """Memory of Q, or of S and Y without Q, with 2 columns per pair and a row per weight of the working set.
-    The thin line is the memory with a row for every weight."""
+    """Memory of Q, or of S and Y without Q, with two columns per pair and a row per weight of the working
+    set.
+
+    The thin line is the memory that a row for every weight would take.
+    """
 
     id = "memory-bytes"
     title = "Size of the pairs"
@@ -71,8 +74,11 @@ class Bytes(RunPlot):
 
 
 class Memory(Plots, ProbeView):
-    """The pairs of every run over time. At the cursor: the curvature of each pair, SᵀY and the middle matrix
-    of the compact form, and the eigenvalues of B on the span of the pairs."""
+    """The pairs of every run over time, and the matrices that they define at the cursor.
+
+    These are SᵀY and the middle matrix of the compact form. The curvature of each pair, and the eigenvalues
+    of B on the span of the pairs, are shown as well.
+    """
 
     id = "memory"
     title = "Memory"
@@ -113,7 +119,7 @@ class Memory(Plots, ProbeView):
     def _dots(
         self, name: str, x_label: str, y_label: str, source: ColumnDataSource, tips: list[tuple[str, str]]
     ) -> figure:
-        """Draw the two columns of a source, on a logarithmic scale."""
+        """Return a plot of the two columns of a data source, with a logarithmic scale."""
         plot = ui.plot(f"memory-{name}", x_label=x_label, y_label=y_label, log_y=True, height=240)
         plot.scatter(*source.data, source=source, size=8, color=ui.COLORS[0])
         plot.add_tools(HoverTool(tooltips=tips))
@@ -186,7 +192,7 @@ class Memory(Plots, ProbeView):
 
 
 def _picture(values: np.ndarray) -> dict[str, Any]:
-    """Return a matrix as an image, its first row at 0; without entries there is none, since a browser cannot
-    paint it."""
+    """Return a matrix as an image with its first row at 0; an empty matrix has none, as browsers cannot draw
+    it."""
     rows, columns = values.shape
     return ui.picture(values, 0, 0, columns, rows) if values.size else dict.fromkeys(ui.IMAGE, ())

@@ -1,4 +1,4 @@
-"""Direction finding at one iterate: Algorithm 2 of Yu et al. 2010, step by step."""
+"""Direction finding at an iterate: the steps of Algorithm 2 of Yu et al. 2010."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from solverscope.solvers.probes.direction_steps import gap_bound
 
 #: The column, the colour and the dash of curves.
 Lines = tuple[tuple[str, str, str], ...]
-#: Gaps below this are drawn as this: rounding may make them zero or negative.
+#: Smallest gap that is drawn, as rounding may make gaps zero or negative.
 MIN_DRAWN_EPSILON = 1e-16
 SHARE_COLOR, DUAL_COLOR, BOUND_COLOR = ui.COLORS[0], ui.COLORS[1], ui.COLORS[2]
 
 
 class DirectionView(ProbeView):
-    """Steps i of direction finding at the cursor, of the run under the cursor.
+    """Steps i of direction finding at the cursor, for the run under the cursor.
 
-    It shows the model M and its dual D, and the gap ε with its bound by Theorem 7. A picture has the shares
-    of the subgradients met in their convex combination.
+    It shows the model M and its dual D, and the gap ε with its bound by Theorem 7. An image shows the
+    coefficients of the subgradients in their convex combination.
     """
 
     id = "direction"
@@ -86,7 +86,8 @@ class DirectionView(ProbeView):
     def _curves(
         self, plot: figure, source: ColumnDataSource, lines: Lines, tips: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """Draw columns of a source as lines over its steps, with a dot at each step of the first two."""
+        """Draw columns of a data source as lines over its steps; the first two also have dots at
+        the steps."""
         for k, (name, color, dash) in enumerate(lines):
             plot.line("step", name, source=source, color=color, line_dash=dash, line_width=2)
             if k < 2 and dash == "solid":
@@ -126,7 +127,7 @@ SHARE_MARKS = (("■", SHARE_COLOR, "share in the combination"), ("■", ui.GREY
 
 
 def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
-    """Describe the search for the direction in words."""
+    """Describe direction finding at an iteration in sentences."""
     number, steps = ui.number, int(seen["steps"])
     gap, top, H = float(seen["gap"][-1]), float(seen["sup"][-1]), float(seen["H"])
     said = f"<b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "

@@ -1,4 +1,4 @@
-"""The figure of one sample's labels along a line search: Figure 12 of Yu et al. 2010."""
+"""The figure of a sample's labels along a line search: Figure 12 of Yu et al. 2010."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ LINE_COLOR, NEW_COLOR = ui.GREY, ui.COLORS[1]
 
 
 class LabelFigure:
-    """Lines of the labels of a sample over the step t, and their maximum as Algorithm 4 finds it, label by
-    label: a slider sets how many lines it has examined."""
+    """Lines of the labels of a sample over the step t, and their maximum, which Algorithm 4 finds label by
+    label.
+
+    A slider sets how many lines it has examined.
+    """
 
     def __init__(self, name: str) -> None:
         self._found: LabelLines | None = None
@@ -36,7 +39,7 @@ class LabelFigure:
         self.said = ui.html()
 
     def show(self, found: LabelLines | None, reach: float) -> None:
-        """Draw the lines of a sample for 0 <= t <= ``reach``, all of them examined."""
+        """Draw the lines of a sample for 0 <= t <= ``reach``, with all of them examined."""
         if found is self._found:
             return
         self._found, self._reach = found, reach
@@ -67,7 +70,7 @@ class LabelFigure:
 
 
 def sentence(found: LabelLines, shown: int) -> str:
-    """Describe what Algorithm 4 does with the line that it examines last."""
+    """Describe what Algorithm 4 does with the last line that it has examined."""
     stage = found.stages[min(shown, len(found.stages)) - 1]
     said = f"Sample {found.sample}, label {found.label}: line {min(shown, len(found.stages))} of "
     said += f"{len(found.stages)} is that of label {stage.line}. "

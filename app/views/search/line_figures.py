@@ -1,4 +1,4 @@
-"""Figures of one line search, φ above and its slope below on the same steps, and their legend."""
+"""Figures of a line search, φ above its slope over the same steps, and their legend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PHI_COLOR, ARMIJO_COLOR, WOLFE_COLOR, MODEL_COLOR, KINK_COLOR = (ui.COLORS[k] fo
 #: Height in pixels of a figure without a frame.
 PLOT_HEIGHT = 262
 
-#: What each source holds, empty to begin with.
+#: Columns of each data source.
 LINE_SOURCES = {
     **dict.fromkeys(("joined", "curve", "rule", "cone", "wolfe", "kinks"), ("t", "phi")),
     **dict.fromkeys(("by_armijo", "by_wolfe", "subgradients", "model"), ("t", "phi")),
@@ -35,8 +35,10 @@ LEGEND_MARKS = dict(zip(MARK_NAMES, FIGURES["line-search"].marks, strict=True))
 
 
 class LineFigures:
-    """Figures over the step t, and their sources by name; a glyph has the name of its source. The ranges of
-    the axes cover φ and its slopes, but not all other marks."""
+    """Figures over the step t, and their data sources by name, which are also the names of glyphs.
+
+    The axes cover φ and its slopes, but not all other marks.
+    """
 
     def __init__(self, name: str) -> None:
         self.sources = {key: ui.source(*columns) for key, columns in LINE_SOURCES.items()}
@@ -53,7 +55,7 @@ class LineFigures:
         self._draw_slope()
 
     def _add(self, plot: figure, kind: str, name: str, **looks: Any) -> GlyphRenderer:
-        """Draw the columns of a source."""
+        """Draw the columns of a data source."""
         source = self.sources[name]
         return getattr(plot, kind)(*LINE_SOURCES[name][:2], source=source, name=name, **looks)
 
@@ -93,7 +95,7 @@ class LineFigures:
         self.phi.xaxis[0].axis_label = self.slope.xaxis[0].axis_label = steps
 
     def show(self, data: Data) -> None:
-        """Draw these sources, and clear the others."""
+        """Fill these data sources, and empty the others."""
         for key, source in self.sources.items():
             ui.fill(source, *data.get(key, ()))
 

@@ -1,4 +1,4 @@
-"""View of the line search that led to the iterate under the cursor, with the steps of other rules."""
+"""The view of the line search that led to the iterate under the cursor, with the steps of other rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from solverscope.solvers.search.line_search import INEXACT, MODEL_ARMIJO, Armijo
 from solverscope.solvers.search.outcome import SearchResult
 from solverscope.solvers.traces.segments import problem_at
 
-#: Seconds of computation that may run at once, in the thread of the page.
+#: Seconds of computation that may be done in the thread of the page.
 AT_ONCE_SECONDS = 0.03
 #: Approximate number of evaluations of φ after a change of a rule.
 EVALUATIONS_PER_RULE = 20
@@ -43,7 +43,7 @@ HELP = {parameter.name: parameter.help for rule in (Armijo, Wolfe) for parameter
 
 
 class LineAnalysis:
-    """The picture of one line in the window, and the steps of both rules on it; computed in any thread."""
+    """The analysis of a line: φ in the window, and the steps of both rules; computed in any thread."""
 
     def __init__(self, study: Study, armijo: Armijo, wolfe: Wolfe, *, zoomed: bool, models: bool) -> None:
         self.study, self.armijo, self.wolfe, self.models = study, armijo, wolfe, models
@@ -56,16 +56,16 @@ class LineAnalysis:
 class LineSearch(ProbeView):
     """φ(t) = f(w + t d) of the search that led to the iterate under the cursor, rebuilt from w and d.
 
-    The steps tried are numbered in their order, the accepted one is filled. Armijo's line and the cone of
-    Wolfe's slopes are drawn. So are the steps that the rules would take with other σ, β, c₁ and c₂, replayed
-    on φ by the solvers' own searches. Below it the slope φ′, a staircase if f has kinks; next to it the
+    Trial steps are numbered in order, and the accepted one is filled. Armijo's line and the cone of Wolfe's
+    slopes are drawn. So are the steps that the rules would take with other σ, β, c₁ and c₂, found by the
+    solvers' own searches on φ. Below is the slope φ′, a step function if f has kinks, and next to it the
     trials of all searches.
 
-    If the path is not straight there is no such φ, and the trials are drawn alone. Such a path is a
-    projection on an orthant (owl-qn), or a proximal step of length t (prox-gd and its kind). Or it is the
-    longest of many searches in single rows of W, which see the part of f that depends on the row.
+    If the path is not a straight line, φ does not exist and only the trials are drawn. The path may be a
+    projection onto an orthant (owl-qn), or a proximal step of length t (as in prox-gd). Or the solver
+    searches in single rows of W; then the longest search is shown, and f is its part that depends on the row.
 
-    Of a solver that tells no searches φ is f along the step between two of its iterates.
+    If a solver does not report its searches, φ is f along the step between two of its iterates.
     """
 
     id = "line-search"
@@ -130,7 +130,8 @@ class LineSearch(ProbeView):
         return knob
 
     def seen(self) -> tuple[int, Seen] | None:
-        """Return the search that led to the iterate under the cursor; without any, the step to it."""
+        """Return the search that led to the iterate under the cursor; if there is none, return the step to
+        it."""
         trace = self.chosen
         if trace is None or (found := super().seen()) is not None:
             return None if trace is None else found
@@ -147,7 +148,7 @@ class LineSearch(ProbeView):
         self.drew(self._searched)
 
     def _match_knobs(self, trace: Trace) -> None:
-        """Set the sliders to the run's own parameters, if it has them."""
+        """Set the sliders to the run's own parameters, or to their defaults."""
         with param.parameterized.discard_events(self):
             for name, knob in self._knobs.items():
                 value = trace.info.params.get(name)
@@ -192,12 +193,12 @@ class LineSearch(ProbeView):
     # computation
 
     def _mark(self, iteration: int) -> tuple[object, ...]:
-        """Return the inputs of the figure."""
+        """Return all inputs of the figure."""
         knobs = (getattr(self, name) for name in KNOBS)
         return self.chosen, iteration, self.zoomed, self.models, *knobs
 
     def _look(self) -> None:
-        """Start to compute the figure, unless it is drawn already or a computation is running."""
+        """Start to compute the figure, unless it is already drawn or a computation is running."""
         found = self.seen()
         if self._busy or found is None or self._why_no_line(found[1]):
             return
@@ -231,7 +232,7 @@ class LineSearch(ProbeView):
     def _found(
         self, trace: Trace, iteration: int, seen: Seen, mark: tuple[object, ...], looked: LineAnalysis | None
     ) -> None:
-        """Draw the analysis if it belongs to the run under the cursor, then start the one needed now."""
+        """Draw the analysis if it belongs to the run under the cursor, then start the next one if needed."""
         self._busy = False
         if looked is None:
             self._said.object = f"<p>{self._sentence(iteration, seen)} φ could not be computed.</p>"
@@ -251,7 +252,7 @@ class LineSearch(ProbeView):
     # drawing
 
     def _show(self, iteration: int, seen: Seen, looked: LineAnalysis | None) -> None:
-        """Draw one search: its trials, and the analysis of its line, if there is one."""
+        """Draw a search: its trials, and the analysis of its line, if there is one."""
         self._searched = iteration
         self.drew(iteration)
         with batch():
@@ -288,7 +289,7 @@ class LineSearch(ProbeView):
             self._model.param.update(disabled=unknown, label=label)
 
     def _sentence(self, iteration: int, seen: Seen) -> str:
-        """Return the sentence that describes the search."""
+        """Describe the search in sentences."""
         trace, number, f = self.chosen, ui.number, float(seen["start"][0])
         tried, block = len(seen["t"]), int(seen["block"])
         said = f"<b>{html.escape(trace.info.label)}</b>, "
@@ -322,20 +323,24 @@ class LineSearch(ProbeView):
 
 
 def trials(seen: Seen) -> Data:
-    """Return the trial steps, in order, and the accepted one."""
+    """Return the columns of the trial steps, in order, with the accepted one marked."""
     numbers = [str(k + 1) for k in range(len(seen["t"]))]
     filled = np.where(accepted(seen), 1.0, 0.0)
     return {"trials": (seen["t"], seen["phi"] - float(seen["start"][0]), numbers, filled)}
 
 
 def accepted(seen: Seen) -> np.ndarray:
-    """Return which trial was accepted: the last of a search in a block, else that of the step taken."""
+    """Return a mask of the trials that is true for the accepted one.
+
+    In a search within a block of weights, that is the last trial. Otherwise it is the last one if its step
+    was taken; no trial is accepted if the search failed.
+    """
     last = np.arange(len(seen["t"])) == len(seen["t"]) - 1
     return last & (np.isnan(seen["step"]) | (seen["t"] == seen["step"]))
 
 
 def joined(seen: Seen) -> Data:
-    """Return the trials as a line, and the largest allowed value at each as another."""
+    """Return the trials as a line, and the largest permitted value at each trial as another."""
     f, reference = map(float, seen["start"])
     order = np.argsort(seen["t"])
     t = np.append(0.0, seen["t"][order])
@@ -346,7 +351,7 @@ def joined(seen: Seen) -> Data:
 
 
 def on_line(looked: LineAnalysis) -> Data:
-    """Return the columns to draw of a line, by source."""
+    """Return the columns that draw a line, by data source."""
     study, wolfe, picture, f = looked.study, looked.wolfe, looked.picture, looked.study.start
     ends = np.array([0.0, float(picture.t[-1])])
     data = {
@@ -379,7 +384,7 @@ def on_line(looked: LineAnalysis) -> Data:
 def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
     """Return the models of f along the line, minus f(w).
 
-    ``subgradients`` holds Q_t = t gᵀd + ½t²dᵀBd for each random subgradient g; nan separates the curves.
+    ``subgradients`` contains Q_t = t gᵀd + ½t²dᵀBd for each random subgradient g; NaN separates the curves.
     ``model`` is the pseudo-quadratic M_t of eq. (10) of Yu et al. 2010, which has the sup of gᵀd instead.
     """
     square = 0.5 * study.model * t * t
@@ -392,7 +397,7 @@ def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
 
 
 def accepted_steps(looked: LineAnalysis) -> str:
-    """Return the sentence on the steps that the rules accept, and the number of trials."""
+    """Describe the steps that the rules accept, with the number of trials."""
     number, armijo, wolfe = ui.number, looked.armijo, looked.wolfe
     if looked.by_armijo is None:
         slope = f": its slope is {number(looked.study.slope(0.0))}" if looked.study.has_slopes else ""
@@ -417,7 +422,7 @@ def accepted_steps(looked: LineAnalysis) -> str:
 
 
 def _landed(t: float, lo: float, hi: float) -> str:
-    """Describe the place in its target segment at which an exact search ended."""
+    """Describe where in its target segment an exact search ended."""
     if t in (lo, hi) and t > 0.0:
         return "on a breakpoint"
     if math.isinf(hi):
@@ -428,7 +433,7 @@ def _landed(t: float, lo: float, hi: float) -> str:
 
 
 def _row(trace: Trace, row: int) -> str:
-    """Return a row of W by name, or the weights behind the last."""
+    """Return the name of a row of W, or "the transitions" for the weights after the last row."""
     if row >= trace.info.problem.get("n_features", row + 1):
         return "the transitions"
     return f"the row of {ui.pixel_label(trace.names.feature(row), trace.names.picture_shape)}"

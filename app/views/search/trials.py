@@ -1,4 +1,4 @@
-"""View of the number of trials of each line search of a run, as bars."""
+"""The view of the number of trials of each line search of a run, as bars."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ MOST_SPACED_BARS = 100
 
 
 class Trials(View):
-    """Trials of every search of the run under the cursor. A click on a bar moves the cursor to its search; if
-    iterations share a bar, to the one with most trials."""
+    """Trials of every line search of the run under the cursor.
+
+    A click on a bar moves the cursor to its search, or to the longest if iterations share a bar.
+    """
 
     id = "trials"
     title = "Trials"
@@ -69,7 +71,7 @@ class Trials(View):
 
 
 def bars(iteration: np.ndarray, trials: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the bars: places and widths, and the iteration and trials of the longest search in each."""
+    """Return the bars: positions and widths, and the iteration and trials of the longest search in each."""
     searched = trials > 0
     iteration, trials = iteration[searched], trials[searched].astype(int)
     each = -(-iteration.size // MOST_BARS) or 1

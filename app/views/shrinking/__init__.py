@@ -1,1 +1,1 @@
-"""Views of shrinking: the working set, who left it and why, rows of W."""
+"""Views of shrinking: the working set, which weights left it and why, and rows of W."""

@@ -1,4 +1,4 @@
-"""Rows of W that became non-zero or zero, from the ``rows`` probe."""
+"""Rows of W that became nonzero or zero, as observed by the ``rows`` probe."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from solverscope.solvers import ROWS, Trace
 
 
 class RowMoves:
-    """Features of a run with a ``rows`` probe that became non-zero or zero between two observations.
+    """Features of a run with a ``rows`` probe that became nonzero or zero between two observations.
 
     They ``entered`` or ``left`` between the observation at an iteration and the one ``before`` it. Those
-    ``since_start`` entered since the start and are still in, those ``gone`` were in and are out again.
-    Features that are in are sorted by decreasing ‖W_j‖, those that are out by decreasing iteration of
-    leaving.
+    ``since_start`` entered since the start and are still nonzero; those ``gone`` were nonzero and are zero
+    again. Nonzero features are sorted by decreasing ‖W_j‖, others by decreasing iteration of leaving.
     """
 
     def __init__(self, trace: Trace, iteration: int) -> None:
@@ -38,8 +37,8 @@ def _support(seen: Seen) -> np.ndarray:
 
 
 def _ranked(entries: Iterable[Seen], wanted: np.ndarray) -> list[int]:
-    """Return the wanted features in the order of the entries; those whose norms were too small to be kept
-    come last."""
+    """Return the wanted features in the order of the entries; those with norms too small to be stored come
+    last."""
     wanted, found = wanted.copy(), []
     for seen in entries:
         if not wanted.any():

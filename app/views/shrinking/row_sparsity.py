@@ -1,4 +1,4 @@
-"""Which features a model uses: rows of W that are not zero, over time and at the cursor."""
+"""The view of the features that a model uses: nonzero rows of W, over time and at the cursor."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from solverscope.app.views.search.curvature_memory import PALETTE
 from solverscope.app.views.shrinking.row_moves import RowMoves
 from solverscope.solvers import ROWS, Names, Trace
 
-#: Runs whose matrices are drawn side by side, at most.
+#: Maximal number of runs whose matrices are drawn side by side.
 MAX_MATRICES = 6
-#: Room between two of them, in widths of one.
+#: Space between two matrices, relative to their width.
 MATRIX_SPACING = 0.12
-#: Features named in a sentence, at most.
+#: Maximal number of features named in a sentence.
 MAX_NAMED_FEATURES = 8
 #: Shade of the smallest weight, on a scale from 0 (none) to 1 (the largest).
 MIN_SHADE = 0.2
 
 
 class RowShare(RunPlot):
-    """Features with a non-zero weight, in per cent of all."""
+    """Percentage of features with a nonzero weight."""
 
     id = "row-share"
     title = "Features in use"
@@ -45,13 +45,13 @@ class RowShare(RunPlot):
 
 
 class RowSparsity(Plots):
-    """Share of features in use in every run, and W of every run at the cursor's iteration.
+    """Fraction of features in use in every run, and W of every run at the cursor's iteration.
 
-    W has features down and outputs across, with rows sorted by decreasing norm. If features are pixels, the
-    norms are a picture. Features of the run under the cursor that came in or went out are listed by name.
+    W has features as rows, sorted by decreasing norm, and outputs as columns. If features are pixels, the
+    norms are an image. Features of the run under the cursor that became nonzero or zero are listed by name.
 
-    While the cursor follows its run, each run is shown at its newest iterate; else at the cursor's iteration,
-    or at its last if it ended before.
+    While the cursor follows its run, each run is shown at its newest iterate. Otherwise it is shown at the
+    cursor's iteration, or at its last if it ended before.
     """
 
     id = "rows"
@@ -169,7 +169,7 @@ class RowSparsity(Plots):
 
 @dataclass(frozen=True)
 class ShownRows:
-    """A drawn run: its colour, the probe's last observation, and its iteration."""
+    """A displayed run: its colour, the probe's last observation, and its iteration."""
 
     trace: Trace
     color: str
@@ -214,8 +214,10 @@ def _left(place: int, width: float) -> float:
 
 
 def _patterns(runs: list[ShownRows]) -> Iterator[tuple]:
-    """Yield the images of W, in the columns of their source. An image of one zero stands for one without
-    entries, which cannot be drawn."""
+    """Yield the images of W, as rows of their data source.
+
+    A matrix without entries, which cannot be drawn, is replaced by a single zero.
+    """
     for place, run in enumerate(runs):
         W = run.seen["pattern"] if run.seen["pattern"].size else np.zeros((1, 1))
         named = _features(run), _outputs(run, W.shape[1]), run.trace.names.picture_shape
@@ -229,7 +231,7 @@ def _shaded(W: np.ndarray) -> np.ndarray:
 
 
 def _features(run: ShownRows) -> list[str]:
-    """Name each row of a pattern."""
+    """Return a name for each row of an image of W."""
     rows, names = run.seen["rows"], run.trace.names
     edges = np.linspace(0, int(run.seen["count"]), len(run.seen["pattern"]) + 1).astype(int)
     said = []
@@ -240,13 +242,13 @@ def _features(run: ShownRows) -> list[str]:
 
 
 def _outputs(run: ShownRows, columns: int) -> list[str]:
-    """Name each column of a pattern."""
+    """Return a name for each column of an image of W."""
     m = run.trace.info.problem.get("n_outputs", columns)
     return [run.trace.names.output(int(c)) for c in np.linspace(0, m, columns + 1).astype(int)[:-1]]
 
 
 def _pictures(runs: list[ShownRows]) -> Iterator[tuple]:
-    """Yield the pictures of the norms, in the columns of their source."""
+    """Yield the images of the norms of rows, as rows of their data source."""
     for place, norms in enumerate(map(_picture, runs)):
         height, width = norms.shape
         shades = (norms / max(float(norms.max()), 1e-300)).astype(np.float32)
@@ -254,7 +256,8 @@ def _pictures(runs: list[ShownRows]) -> Iterator[tuple]:
 
 
 def _picture(run: ShownRows) -> np.ndarray:
-    """Return the norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
+    """Return the norms of the rows of pixels as an image, whose first row comes last as images are drawn
+    upwards."""
     assert run.trace.names.picture_shape is not None
     height, width = run.trace.names.picture_shape
     rows, norms = run.seen["rows"], run.seen["norms"]

@@ -1,4 +1,5 @@
-"""Shrinking: the working set, the test that removes variables from it, and the end of an epoch."""
+"""The view of shrinking: the working set, the test that removes variables from it, and the end of
+an epoch."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from solverscope.app.views.shrinking.why_it_left import WhyLeft, Words, block_st
 from solverscope.app.views.shrinking.working_set_map import WorkingSetMap
 from solverscope.solvers import ACTIVE, SHRINKING, Trace
 
-#: Bars of the histogram.
+#: Number of bars of the histogram.
 BINS = 60
-#: Where they stand on a logarithmic axis.
+#: Lower end of the bars on the logarithmic axis.
 BAR_BASE = 0.5
 #: Groups of the histogram: code, name, colour.
 HISTOGRAM_GROUPS = (
@@ -26,19 +27,18 @@ HISTOGRAM_GROUPS = (
 )
 TEST_LABEL = "{g}  ·  {bound}, {l1} dashed"
 PLAIN_LABEL = "{g}  ·  {l1} dashed"
-#: Weights named in a sentence, at most.
+#: Maximal number of weights named in a sentence.
 MAX_NAMED_WEIGHTS = 2
 
 
 class Shrinking(ProbeView):
     """The working set of the run under the cursor: its map, the test at the cursor, and its bounds over time.
 
-    At the cursor, |g_j| of the tested weights is compared with the bound. For rows of weights it is the part
-    of λ that their slack leaves. The bound is λ - M̂/N for Zhong's rule, with λρ in place of λ for the
-    elastic net.
+    At the cursor, |g_j| of the tested weights is compared with the bound. For rows of weights, λ minus their
+    slack is compared. The bound is λ - M̂/N for Zhong's rule, with λρ in place of λ for the elastic net.
 
     Over time, M̂, the violation at which the epoch ends, and the radius of the safe ball are drawn. The last
-    plot shows the test of one weight, chosen by its number or by a click on the map.
+    plot shows the test of one weight, selected by its index or by a click on the map.
     """
 
     id = "shrinking"
@@ -159,8 +159,10 @@ class Shrinking(ProbeView):
 
 
 def _bars(size: np.ndarray, codes: np.ndarray, share: float) -> tuple[np.ndarray, ...]:
-    """Draw the histogram of each group, the first behind the others; sizes are a ``share`` of all, and zero
-    counts have no bar."""
+    """Return a histogram of each group as bars, the first group behind the others.
+
+    Sizes are a ``share`` of all, so counts are divided by it. Bars of height zero are omitted.
+    """
     edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
     counts = np.array([np.histogram(size[codes == code], edges)[0] for code, _, _ in HISTOGRAM_GROUPS])
     group, full = np.nonzero(counts)
@@ -169,7 +171,7 @@ def _bars(size: np.ndarray, codes: np.ndarray, share: float) -> tuple[np.ndarray
 
 
 def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
-    """Return the result of the test at an iteration and its earlier mistakes, as sentences."""
+    """Describe the test at an iteration, and mistakes of earlier ones, in sentences."""
     number, bound, said = ui.number, float(seen["bound"]), Words(trace, seen)
     tested, proved = int(seen["tested"]), int(seen.get("proved", 0))
     left = tested - int(subset(trace.probes.entry(ACTIVE.name, iteration)[1], "inside")["count"])

@@ -1,4 +1,4 @@
-"""Why one weight left the working set, and came back."""
+"""The view of the tests of one weight: why it left the working set, and why it returned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from solverscope.app.views.base.states import (
 from solverscope.solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
 from solverscope.solvers.probes.subsets import INSIDE, OUTSIDE, UNKNOWN, contains
 
-#: Lines of the plot: what is drawn, its colour, its dash.
+#: Lines of the plot: name, colour and dash.
 DISTANCE_LINES = {
     "gradient": ("gradient {said.size}", ui.COLORS[0], "solid"),
     "bound": ("{said.axis}", ui.COLORS[1], "solid"),
@@ -38,10 +38,9 @@ TYPED = """.MuiInputAdornment-root { display: none !important; }
 class Words:
     """Labels for the inequality of an observed test.
 
-    ``size`` is the size of a gradient, and ``l1`` the largest at which zero is optimal, in the penalty's own
-    symbol. ``bound`` is the rule's bound, and ``axis`` its label on an axis. ``farthest`` is the largest
-    distance from zero of a gradient in the ball around the dual optimum. ``guesses`` is true if there may be
-    a bound.
+    ``size`` is the symbol for the size of a gradient, and ``l1`` that of the largest size at which zero is
+    optimal. ``bound`` is the rule's bound, and ``axis`` its label on an axis. ``farthest`` is the largest
+    size of a gradient in the ball around the dual optimum. ``guesses`` is true if there may be a bound.
     """
 
     def __init__(self, trace: Trace, seen: Seen) -> None:
@@ -59,15 +58,15 @@ class Words:
 
 
 class WhyLeft(ProbeView):
-    """|g_j| of one weight at each test of shrinking that evaluated it, against the bound of the rule.
+    """|g_j| of one weight at each test of shrinking that evaluated it, and the bound of the rule.
 
-    Of huge working sets only a sample of the gradients is kept. The bound is, for example, λ - M̂/N (the
-    elastic net has λρ in place of λ). A zero weight below the bound leaves, one that is not zero stays
-    whatever its gradient.
+    The bound is, for example, λ - M̂/N, with λρ in place of λ for the elastic net. A zero weight below the
+    bound leaves the working set; a nonzero one stays whatever its gradient. In huge working sets only a
+    sample of the gradients is recorded.
 
-    For rules with a proof |x_jᵀθ| + r‖x_j‖ is drawn as well: the most that a gradient in the ball around a
-    point θ of the dual may be. Below λ the weight leaves permanently. Of a row of weights it is the row that
-    is tested.
+    For rules with a proof, |x_jᵀθ| + r‖x_j‖ is drawn as well, the largest gradient in the ball around a dual
+    point θ. If it is below λ, the weight leaves permanently. If rows of weights are tested, it is the row of
+    the weight.
     """
 
     id = "why-left"
@@ -101,7 +100,7 @@ class WhyLeft(ProbeView):
         self._begun = 0  # the weight that is shown until somebody chooses another
 
     def _begin(self, trace: Trace) -> None:
-        """Show a weight that returned, if there is one, until a visitor chooses another."""
+        """Select a weight that returned, if there is one, unless the visitor has selected another."""
         if self.weight == self._begun:
             seen = (test.get("returned", ()) for _, test in trace.probes.entries(SHRINKING.name))
             self._begun = int(next((weights[0] for weights in seen if len(weights)), self.weight))
@@ -131,7 +130,7 @@ class WhyLeft(ProbeView):
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
     """Return the tests of one weight over iterations, by the names in ``COURSE``.
 
-    They are |g| (nan if untested), bound, strength of ‖w‖₁, and |x_jᵀθ|, r‖x_j‖ and their sum (nan without a
+    They are |g| (NaN if untested), bound, strength of ‖w‖₁, and |x_jᵀθ|, r‖x_j‖ and their sum (NaN without a
     ball). Two flags follow: whether it was in the working set afterwards, and whether it was proved to be
     zero by then.
     """
@@ -150,13 +149,13 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
 
 
 def _has(seen: Seen, name: str, weight: int) -> int:
-    """Return whether a set of the ``active`` probe contains a weight."""
+    """Return whether a set of the ``active`` probe contains a weight, or ``UNKNOWN``."""
     found = subset(seen, name)
     return contains(found, np.array([weight]))[0] if found else UNKNOWN
 
 
 def _of(seen: Seen, name: str, weight: int) -> float:
-    """Return a number of a weight, or of its row, in a test; nan if it was not tested or kept."""
+    """Return a quantity of a weight, or of its row, in a test; NaN if it was not tested or not recorded."""
     block = weight // int(seen.get("width", 1))
     for members, kept in (("members", name), ("stayed", f"stayed_{name}")):
         place = np.searchsorted(seen[members], block)
@@ -166,7 +165,7 @@ def _of(seen: Seen, name: str, weight: int) -> float:
 
 
 def block_states(trace: Trace, iteration: int, seen: Seen) -> np.ndarray:
-    """Return the state of each block whose gradient a test has kept: SHRUNK (it leaves), ZERO or NONZERO."""
+    """Return the state of each block with a recorded gradient: SHRUNK (it leaves), ZERO or NONZERO."""
     width = int(seen.get("width", 1))
     weights = width * seen["members"][:, None].astype(np.int64) + np.arange(width)
     codes = states(trace, iteration, weights.ravel()).reshape(-1, width)
@@ -175,7 +174,7 @@ def block_states(trace: Trace, iteration: int, seen: Seen) -> np.ndarray:
 
 
 def named(trace: Trace, weight: int) -> str:
-    """Return a weight by its number and its name, as HTML."""
+    """Return a weight as HTML: its index and its name."""
     name = ui.pixel_label(name_of(trace, weight), trace.names.picture_shape)
     return ui.number(weight) + (f" ({name})" if trace.info.problem else "")
 

@@ -1,4 +1,4 @@
-"""A picture of the working set: which weights a solver works on, iteration by iteration."""
+"""The view of the working set as an image: the weights that a solver works on in each iteration."""
 
 from __future__ import annotations
 
@@ -38,25 +38,26 @@ from solverscope.solvers.probes.subsets import INSIDE, contains, packed, rank, s
 
 #: Lines and columns of the picture, at most: no more lines than it has pixels.
 MAX_PIXEL_LINES, MAX_PIXEL_COLUMNS = 280, 512
-#: Weights looked at one by one, at most, but for those that came back.
+#: Maximal number of weights that are considered individually, apart from those that returned.
 MAX_MAPPED_WEIGHTS = 16_384
-#: Height of the band of all other weights, and of the room above it, in heights of the picture.
+#: Height of the band of all other weights, and of the gap above it, relative to the image.
 BAND_HEIGHT, BAND_SPACING = 0.13, 0.03
-#: Times it left or came back, at most, that are listed of a weight below the pointer.
+#: Maximal number of times at which a weight left or returned that the tooltip lists.
 MOVES = 6
 Y_LABEL = "{} used\nfirst to leave on top"
-#: Layouts that are kept for clicks on a picture that the browser still shows.
+#: Number of layouts kept for clicks on an image that a browser still shows.
 MAX_LAYOUTS = 3
-#: Growth of the number of iterates at which lines are sorted anew: always, and when some have no line yet.
+#: Growth factors of the number of iterates at which lines are sorted again: always, and if weights have no
+#: line yet.
 SORT_GROWTH, EARLY_SORT_GROWTH = 2.0, 1.25
 
 
 class MapLayout:
-    """One picture of a run, with room for as many iterations again.
+    """The image of a run, with space for twice its number of iterates.
 
-    Lines are sorted and coloured by the entries of the probe at its creation. ``shown`` are its weights in
-    order, and a line has those between two ``edges``. ``counts`` is the number of weights below each edge. A
-    column of the ``image``, and of the ``band`` of the ``others``, spans ``width`` iterations.
+    Lines are sorted and coloured by the observations when the layout is created. ``shown`` are its weights in
+    order; a line consists of those between two ``edges``. ``counts`` is the number of weights below each
+    edge. A column of the ``image``, and of the ``band`` of the ``others``, spans ``width`` iterations.
     """
 
     def __init__(self, trace: Trace, entries: list[int]) -> None:
@@ -91,7 +92,7 @@ class MapLayout:
         self.counts = np.append(0.0, np.cumsum(stands_for[order]))[self.edges]
 
     def is_due(self, trace: Trace, entries: list[int]) -> bool:
-        """Return whether the lines have to be chosen and sorted again."""
+        """Return whether the lines must be chosen and sorted again."""
         if entries[-1] >= self.room or self.run() is not trace:
             return True
         if trace.result:
@@ -100,7 +101,7 @@ class MapLayout:
         return grown >= (EARLY_SORT_GROWTH if self._strangers else SORT_GROWTH)
 
     def add(self, trace: Trace, entries: list[int]) -> slice:
-        """Paint the new entries, and return their columns."""
+        """Draw new observations into the image, and return the changed columns."""
         first = (self.until + 1) // self.width
         for k in (k for k in entries if k > self.until):
             _, seen = trace.probes.entry(ACTIVE.name, k)
@@ -109,7 +110,7 @@ class MapLayout:
         return slice(first, self.until // self.width + 1)
 
     def names(self, trace: Trace) -> list[str]:
-        """Name each line, a group by its first weight."""
+        """Return a name for each line; groups are named after their first weight."""
         names, kind = [], kind_of(trace)
         for first, after in itertools.pairwise(self.edges):
             name = kind.name(trace, int(self.shown[first]))
@@ -117,8 +118,10 @@ class MapLayout:
         return names
 
     def weight_at(self, trace: Trace, line: int, iteration: int) -> int:
-        """Return a weight of a line, if possible one that has the line's colour at an iteration. Of several,
-        return the one that random samples choose first."""
+        """Return a weight of a line, if possible one that has the line's colour at an iteration.
+
+        If there are several, return the one that comes first in random samples.
+        """
         members = self.shown[self.edges[line] : self.edges[line + 1]]
         code = self.image[line, min(iteration // self.width, self.image.shape[1] - 1)]
         alike = members[states(trace, iteration, members) == code]
@@ -126,8 +129,10 @@ class MapLayout:
         return int(members[np.argmin(rank(members))])
 
     def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
-        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there.
-        ``codes`` has one state per weight, in the order of the lines."""
+        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights.
+
+        ``codes`` has one state per weight, in the order of the lines.
+        """
         start = min((self.until + 1) // self.width, k // self.width)
         columns = slice(start, k // self.width + 1)
         if codes.size:
@@ -147,18 +152,16 @@ class MapLayout:
 class WorkingSetMap(ProbeView):
     """A map of the working set: a column per iteration, a line per weight or group, coloured by its state.
 
-    If there are more weights than lines, those at the bottom have a line each. Above them, groups grow with
-    the earliness of leaving: many weights leave early, few stay.
+    It shows the weights that were selected after iteration 1, or are nonzero while the working set is full.
+    All others form one thin band below, with their number. Lines are sorted by the first time at which their
+    weights left; those that never left are at the bottom. They are sorted again as the run grows and when it
+    ends. If there are more weights than lines, those at the bottom have a line each, and groups above grow in
+    size.
 
-    It has the weights that were selected after iteration 1, or are not zero while the working set is full.
-    All others are one thin band below, with their number. Lines are sorted by the first leaving of their
-    weights, those that never left at the bottom. They are sorted anew as the run grows and when it ends. A
-    group has the colour of most of its members, but that of a returned one if it has any.
-
-    Weights that left by a proof have a colour of their own, and wrong guesses are counted. The working set
-    names the variables. The tooltip shows a weight with the iterations at which it left and returned, which
-    the browser finds in the picture. A click moves the cursor to the iteration, and passes to ``pick`` a
-    weight of that line. The weight is taken from the clicked picture, since a newer one may exist when the
+    A group has the colour of most of its members, but that of a returned one if it has any. Weights that left
+    by a proof have a separate colour, and wrong guesses are counted. The tooltip shows a weight with the
+    iterations at which it left and returned. A click moves the cursor to the iteration, and passes a weight
+    of the line to ``pick``. The weight is taken from the clicked image, since a newer one may exist when the
     click arrives.
     """
 
@@ -194,8 +197,8 @@ class WorkingSetMap(ProbeView):
         self._body.extend([self._said, self.late_pane(self.figure)])
 
     def _fit(self) -> None:
-        """Set the ranges of the axes: iterations up to the newest iterate, and numbers of weights, not
-        lines."""
+        """Set the ranges of the axes: iterations up to the newest iterate, and lines labelled with numbers of
+        weights."""
         extent = self.figure.quad(
             "left", "right", "bottom", "top", source=self._extent, fill_alpha=0.0, line_alpha=0.0
         )
@@ -240,8 +243,8 @@ class WorkingSetMap(ProbeView):
         self._say(trace)
 
     def _say(self, trace: Trace) -> None:
-        """Show the number of weights used and the legend; after guesses also the number of wrong ones up to
-        the cursor."""
+        """Show the number of weights in the map, the number of wrong guesses up to the cursor, and the
+        legend."""
         rows = trace.since(None)[0]
         until = rows["iteration"] <= self.cursor.iteration
         count = int(returns({name: rows[name][until] for name in ("returned", "events")}).sum())
@@ -263,7 +266,7 @@ class WorkingSetMap(ProbeView):
         self.cursor.place(run, iteration)
 
     def _send(self, trace: Trace) -> None:
-        """Send the whole picture."""
+        """Send the whole image."""
         layout = self._layout
         lines, others, counts = len(layout.image), layout.others, layout.counts
         band, room = (BAND_HEIGHT * lines, BAND_SPACING * lines) if others else (0.0, 0.0)
@@ -298,8 +301,11 @@ class WorkingSetMap(ProbeView):
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
-    """Return the order of weights from those that never left to those that left first. ``codes`` has a row
-    per iterate. Ties are ordered by how long the weights stayed, then by how long they were not zero."""
+    """Return the order of weights from those that never left to those that left first.
+
+    ``codes`` has a row per iterate. Ties are ordered by the time that weights stayed, then by the time that
+    they were nonzero.
+    """
     inside = ~np.isin(codes, OUTSIDE_STATES)
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
     nonzero = (codes == NONZERO) | (codes == RETURNED)
@@ -307,7 +313,8 @@ def _by_exit(codes: np.ndarray) -> np.ndarray:
 
 
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return one code per group of neighbours: the most frequent of those observed."""
+    """Return a code for each group of neighbouring weights: the most frequent observed one, or RETURNED if
+    any has it."""
     counts = np.stack(
         [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(STATE_COLORS))]
     )
@@ -318,8 +325,8 @@ def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
 def edges_of(count: int) -> np.ndarray:
     """Return the edges of the lines that ``count`` weights share: one line each, if there are few enough.
 
-    Else the first m have a line each, and from there each line has a part 1/m more weights below it than the
-    one before.
+    Otherwise the first m have a line each. From there on, the number of weights up to a line grows by the
+    factor 1 + 1/m per line.
     """
     if count <= MAX_PIXEL_LINES:
         return np.arange(count + 1)
@@ -333,8 +340,11 @@ def edges_of(count: int) -> np.ndarray:
 
 
 def _ticks(counts: np.ndarray) -> dict[float, int]:
-    """Choose round numbers of weights and the lines at which they stand, the largest first, with a minimum
-    distance. ``counts`` are the weights below each edge of a line."""
+    """Return round numbers of weights by the position of their line, the largest first, with a minimal
+    distance.
+
+    ``counts`` are the numbers of weights below each edge of a line.
+    """
     if not counts[-1]:
         return {}
     powers = 10 ** np.arange(int(np.log10(counts[-1])) + 1)

@@ -1,1 +1,1 @@
-"""The view of a sweep: solvers over data sets and λ."""
+"""The view of a sweep: solvers compared over data sets and λ."""

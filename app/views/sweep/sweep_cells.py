@@ -1,4 +1,4 @@
-"""The cells of a heat map as a grid that is read out, and gone through by keys."""
+"""The cells of a heat map as a grid for screen readers and keyboards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from solverscope.app.ui.component import Component
 
 
 class HeatCells(Component):
-    """An invisible grid over the heat map that makes the picture accessible from the keyboard."""
+    """An invisible grid over the heat map that makes it accessible by keyboard and screen reader."""
 
     figure = param.String(default="", doc="id of the heat map")
     rows = param.List(default=[], doc="what the rows are called, from the top down")

@@ -1,4 +1,4 @@
-"""Lines of a sweep's figures, one per solver, and the text in their place while there are none."""
+"""Line plots of a sweep, with one line per solver, and the text shown while they are empty."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from solverscope.app import ui
 from solverscope.app.views.base.view import View
 from solverscope.app.views.sweep.sweep_figures import Chosen
 
-#: For each solver its points along both axes; None, or nan, is not known.
+#: The points of each solver; coordinates are None or NaN if unknown.
 Curves = Mapping[str, Iterable[tuple[float | None, float | None]]]
 
 
 class SolverCurves(View):
-    """One figure of a sweep: lines with a point per run.
+    """A line plot of a sweep, with a line per solver and a point per run.
 
-    ``name`` is the id of the view and the figure, ``missing`` the reason for an empty one. ``axes`` are those
-    of :func:`solverscope.app.ui.plot`. An empty figure has no axes, since a logarithmic one has no range.
+    ``name`` is the id of the view and the figure, and ``missing`` the text while it is empty. ``axes`` are
+    arguments of :func:`solverscope.app.ui.plot`. An empty figure has no axes, since logarithmic ones have no
+    range.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class SolverCurves(View):
         self._body.append(self.late_pane(self.figure))
 
     def put(self, curves: Curves) -> None:
-        """Show these curves in the colours of their places, without unknown points."""
+        """Show these curves, coloured by their index, without unknown points."""
         self._curves = {
             name: [(x, y) for x, y in points if x is not None and y is not None and math.isfinite(x + y)]
             for name, points in curves.items()
@@ -75,8 +76,10 @@ class SolverCurves(View):
 
 
 class ChoiceCurves(SolverCurves):
-    """The metric on held-out data over λ, with its standard errors, and marks at the λ that are chosen: a
-    ring at the best, a square at that of the one-standard-error rule."""
+    """The metric on held-out data over λ, with standard errors, and marks at the selected λ.
+
+    A ring marks the best λ, and a square that of the one-standard-error rule.
+    """
 
     def build(self) -> None:
         super().build()
@@ -89,7 +92,7 @@ class ChoiceCurves(SolverCurves):
         self.figure.scatter("x", "y", source=self.squares, marker="square", **open_mark)
 
     def put_choices(self, names: Sequence[str], chosen: Mapping[str, Chosen]) -> None:
-        """Show the choice for each solver, in the colour of its place among ``names``."""
+        """Show the selection for each solver, coloured by its index in ``names``."""
         self._chosen = chosen
         over = {name: chosen[name].over if name in chosen else () for name in names}
         self.put({name: [(lam, mean) for lam, mean, _ in entries] for name, entries in over.items()})
@@ -112,5 +115,5 @@ class ChoiceCurves(SolverCurves):
 
 
 def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a piecewise constant curve, in which each value holds from its point on."""
+    """Return the corners of a piecewise constant curve that has each value from its point on."""
     return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]

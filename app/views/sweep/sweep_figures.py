@@ -1,4 +1,4 @@
-"""Numbers that the figures of a sweep show, from the outcomes of its runs."""
+"""Numbers that the figures of a sweep show, computed from the outcomes of its cells."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Seconds that any run counts as having taken at least: below them the clock says nothing.
+#: Resolution of the clock; shorter times are replaced by it.
 LEAST_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """One run of a sweep with the numbers for the figures.
+    """A cell of a sweep with the numbers that figures show.
 
-    ``problem`` names what it shares with runs of other solvers, ``state`` is its state in a word. ``seconds``
-    are the CPU seconds to the requested gap (None: not reached). ``metric`` is on held-out data, if there are
-    any. ``pool`` names the data without the held-out part.
+    ``problem`` names the problem, which runs of other solvers share. ``state`` is the state in a word.
+    ``seconds`` are the CPU seconds to the requested gap, None if it was not reached. ``metric`` is on
+    held-out data, if there are any. ``pool`` names the data without the held-out part.
     """
 
     key: str
@@ -35,15 +35,15 @@ class CellOutcome:
 
     @property
     def clock(self) -> float | None:
-        """Return the seconds, or the resolution of the clock if that is more."""
+        """Return the seconds, at least the resolution of the clock; None if the gap was not reached."""
         return None if self.seconds is None else max(self.seconds, LEAST_SECONDS)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The λ with the best metric on held-out data, in words and as a number; or λ/λ_max if ``relative``.
+    """The λ with the best metric on held-out data, or λ/λ_max if ``relative``, with a text that describes it.
 
-    ``over`` has all λ, the largest first, each with mean and standard error of the metric. ``lam_1se`` and
+    ``over`` lists all λ in descending order, each with mean and standard error of the metric. ``lam_1se`` and
     ``metric_1se`` are those of the one-standard-error rule, None without a cross-validation.
     """
 
@@ -60,21 +60,21 @@ class Chosen:
 
 
 def labels_of(outcomes: Sequence[CellOutcome]) -> list[str]:
-    """Return the solvers, in their order."""
+    """Return the labels of the solvers, in order of appearance."""
     return list(dict.fromkeys(outcome.label for outcome in outcomes))
 
 
 def problems_of(outcomes: Sequence[CellOutcome]) -> list[str]:
-    """Return the problems, in their order."""
+    """Return the names of the problems, in order of appearance."""
     return list(dict.fromkeys(outcome.problem for outcome in outcomes))
 
 
 def profiles(outcomes: Sequence[CellOutcome]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the performance profile of each solver (Dolan and Moré 2002, eq. (2.1)).
 
-    It has factors τ, and the share of the problems on which the solver took at most τ times the seconds of
-    the fastest. A run that did not reach the gap took infinitely long. Problems with active runs are left
-    out.
+    It consists of factors τ, and the fraction of problems on which the solver took at most τ times the
+    seconds of the fastest. A run that did not reach the gap took infinitely long. Problems with active runs
+    are ignored.
     """
     names = labels_of(outcomes)
     table: dict[str, dict[str, float]] = {}
@@ -95,7 +95,7 @@ def profiles(outcomes: Sequence[CellOutcome]) -> dict[str, tuple[np.ndarray, np.
 
 
 def over_lam(outcomes: Sequence[CellOutcome], data: str) -> dict[str, list[CellOutcome]]:
-    """Return each solver's runs on ``data`` that are over and have a λ, the largest first."""
+    """Return the ended cells on ``data`` that have a λ, by solver, with λ in descending order."""
     ended = [
         outcome for outcome in outcomes if outcome.data == data and outcome.over and outcome.lam is not None
     ]

@@ -1,4 +1,4 @@
-"""A sweep: time to a gap over λ and solvers, with figures derived from it."""
+"""The view of a sweep: time to a gap over problems and solvers, with further figures."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from solverscope.app.views.sweep.sweep_figures import (
 CELL_GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 #: Rows of the heat map, at most; pixels of one, of what stands above them, and of the room for buttons below.
 MAX_CELL_ROWS, ROW_HEIGHT, TOP_HEIGHT, BOTTOM_HEIGHT = 60, 24, 60, 24
-#: Times longer than this share of the range of the colours are dark enough for white letters.
+#: Fraction of the colour range above which cells are dark enough for white text.
 DARK = 0.55
-#: Colours of a cell without a time, and of its letters.
+#: Colours of a cell without a time, and of its text.
 NO_TIME_COLORS = "rgba(136, 136, 136, 0.18)", ui.GREY
 
 
 class Sweep(View):
-    """Heat map of the time to a gap over problems and solvers, performance profiles, time against λ, and
-    accuracy against non-zeros.
+    """Heat map of the time to a gap over problems and solvers, with further figures of a sweep.
 
-    ``outcomes(gap)`` returns the known results of the runs, and ``choices()`` the chosen λ. ``on_open(key)``
-    is called with the run that a visitor clicks on.
+    These are performance profiles, time against λ, and accuracy against nonzeros. ``outcomes(gap)`` returns
+    the known results of the cells, and ``choices()`` the selected λ. ``on_open(key)`` is called with the cell
+    that a visitor clicks.
     """
 
     id = "sweep"
@@ -169,7 +169,7 @@ class Sweep(View):
         self._draw_choices(best, names, {o.pool for o in outcomes if o.data == self.data.value})
 
     def _draw_choices(self, chosen: Sequence[Chosen], names: Sequence[str], pools: set[str]) -> None:
-        """Show the chosen λ, and the metric over λ on the selected data."""
+        """Show the selected λ, and the metric over λ on the selected data."""
         self._named.param.update(
             object="<br>".join(html.escape(one.text) for one in chosen), visible=bool(chosen)
         )
@@ -211,7 +211,7 @@ class Sweep(View):
             self._on_open(data["key"])
 
     def _tapped_cell(self, event: Tap) -> None:
-        """Open the run of the cell that was clicked on: the k-th factor of an axis lies from k to k + 1."""
+        """Open the cell that was clicked; the k-th factor of an axis spans k to k + 1."""
         if not placed(event):
             return
         x, y = int(np.floor(event.x)), int(np.floor(event.y))
@@ -226,7 +226,7 @@ def _read_out(outcome: CellOutcome) -> str:
 
 
 def _cell(outcome: CellOutcome) -> str:
-    """Return the text of a cell: the time, or the reason why there is none."""
+    """Return the text of a cell: the time, or why there is none."""
     if outcome.seconds is None:
         return outcome.state if not outcome.over or outcome.state in ("failed", "stopped") else "not reached"
     return ui.seconds(outcome.seconds) if outcome.seconds >= 0.1 else f"{1e3 * outcome.seconds:.0f} ms"

@@ -1,4 +1,4 @@
-"""Which of the weights that a probe follows are drawn."""
+"""The selection of the weights that are drawn, among those that a probe records."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ WEIGHT_SELECTIONS = {"largest": "largest", "random": "random", "by name": "named
 #: Outputs offered, at most, and the word for the weights behind W.
 MAX_OFFERED_OUTPUTS = 100
 TRANSITIONS = "transitions"
-#: What is between two names: a comma, but not that of "pixel (3, 6)".
+#: Separator of two names: a comma, but not that in "pixel (3, 6)".
 NAME_SEPARATOR = re.compile(r",(?![^(]*\))")
 
 
 class Followed:
-    """The weights of a run that a probe follows. ``members`` are their indices in w, of ``size`` weights, and
-    ``values`` their values at an iterate."""
+    """The weights of a run that a probe records.
+
+    ``members`` are their indices in w, which has ``size`` weights, and ``values`` their values at an iterate.
+    """
 
     def __init__(self, trace: Trace, seen: Seen) -> None:
         self.trace, self.members, self.values = trace, seen["members"], seen["values"]
@@ -31,23 +33,22 @@ class Followed:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return features and outputs, rows and columns of W."""
+        """Return the numbers of features and outputs, the rows and columns of W."""
         about = self.trace.info.problem
         return about.get("n_features", self.size), about.get("n_outputs", 1)
 
     def outputs(self) -> dict[str, int]:
-        """Return the names of the outputs whose weights are clustered separately, then the transitions, if
-        any; none for a single output."""
+        """Return the indices of the outputs by name, followed by the transitions, if there are any."""
         features, outputs = self.shape
         found = {self.trace.names.output(c): c for c in range(min(outputs, MAX_OFFERED_OUTPUTS))}
         return found | ({TRANSITIONS: outputs} if self.size > features * outputs else {})
 
     def choose(self, kind: str, count: int, output: int, named: str) -> tuple[np.ndarray, str]:
-        """Choose at most ``count`` weights of one output: the largest, random ones with a fixed seed, or
-        those that ``named`` lists.
+        """Select at most ``count`` weights of one output.
 
-        ``named`` has names or numbers of features. Returns their places in the observation, and a message on
-        those that cannot be drawn.
+        These are the largest, random ones with a fixed seed, or those of the features that ``named`` lists by
+        names or numbers. Returns their indices in the observation, and a message on those that cannot be
+        drawn.
         """
         features, outputs = self.shape
         body = self.members < features * outputs
@@ -79,7 +80,7 @@ class Followed:
         return np.unique(np.array(found[:count], dtype=np.int64)), said
 
     def _missing(self, named: str) -> str:
-        """Return a note on requested features that do not exist or are not observed."""
+        """Return a message on requested features that do not exist or are not recorded."""
         followed, size = ui.number(self.members.size), ui.number(self.size)
         if self.members.size == self.size:
             return f"There is no feature with this name or number: {named}."
@@ -89,5 +90,5 @@ class Followed:
         )
 
     def names(self, places: np.ndarray) -> list[str]:
-        """Name weights."""
+        """Return the names of weights, given their indices in the observation."""
         return [name_of(self.trace, int(k)) for k in self.members[places]]

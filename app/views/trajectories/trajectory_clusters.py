@@ -1,4 +1,4 @@
-"""Clusters of trajectories: the solver's own, or found in the trace of any solver."""
+"""Clusters of trajectories: the solver's own, or computed for the trace of any solver."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from solverscope.app.views.trajectories.trajectory_history import WeightHistory
 from solverscope.solvers.curvature.clusters import chunked, crossed, kmeans, spreads
 
-#: Clusters that have a colour of their own; the others share the next number.
+#: Number of clusters that have a separate colour; all others share the next one.
 COLORED = 8
 
-#: What makes the clusters: names in the menu.
+#: Kinds of clusters by their names in the menu.
 MAKERS = {
     "the solver's own": "own",
     "k-means on (β, Δβ)": "kmeans",
@@ -22,8 +22,11 @@ MAKERS = {
 
 @dataclass(frozen=True)
 class Grouping:
-    """Clusters of the weights drawn at one iterate: ``labels`` (n,) from 0, -1 for none, made by ``maker``.
-    ``slots`` (n,) is the number of each weight's colour, ``COLORED`` for all others."""
+    """Clusters of the weights drawn at one iterate.
+
+    ``labels`` (n,) are numbered from 0, with -1 for none, and ``maker`` is the kind of clusters. ``slots``
+    (n,) is the index of each weight's colour, ``COLORED`` for small clusters.
+    """
 
     labels: np.ndarray
     maker: str
@@ -31,11 +34,12 @@ class Grouping:
 
     @classmethod
     def of(cls, beta: np.ndarray, change: np.ndarray, own: np.ndarray, maker: str, count: int) -> Grouping:
-        """Cluster weights by their values, their changes, and the solver's own clusters (-1: none).
+        """Cluster weights by their values ``beta`` and changes; ``own`` are the solver's own clusters, -1 for
+        none.
 
-        Without clusters of the solver, and unless chunks are asked for, there are at most ``count`` clusters
-        by k-means. It works on unscaled (β, Δβ). If they were divided by their deviations, changes near the
-        end of a run, which are noise, would count as much as weights.
+        Without own clusters, and unless ``maker`` is "chunks", there are at most ``count`` clusters by
+        k-means on unscaled (β, Δβ). With scaling, changes near the end of a run, which are noise, would be as
+        important as weights.
         """
         if maker == "own" and (own >= 0).any():
             labels = own
@@ -46,14 +50,14 @@ class Grouping:
         return cls(labels, maker, _slots(labels, beta))
 
     def spread(self, values: np.ndarray) -> tuple[float, float]:
-        """Return the standard deviation inside these clusters, and that of their means, for other values of
-        the weights; nan if one is unknown."""
+        """Return the standard deviation of other values of the weights within these clusters, and that of
+        cluster means."""
         known = np.isfinite(values)
         inside, between = spreads(np.where(known, values, 0.0), np.where(known, self.labels, -1))
         return float(np.sqrt(inside)), float(np.sqrt(between))
 
     def crossovers(self, history: WeightHistory) -> np.ndarray:
-        """Return a mask (T, n) of weights that have changed their cluster since the previous row.
+        """Return a mask (T, n) of weights that have changed clusters since the previous row.
 
         The solver's own clusters are those recorded at each iterate; chunks are computed for each iterate.
         With k-means a weight belongs, at each iterate, to the cluster with the nearest mean.
@@ -84,9 +88,9 @@ class Grouping:
 
 
 def _slots(labels: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Assign colours to the clusters with most weights; ties go to the largest weights.
+    """Assign colours to the clusters with most weights; ties are resolved in favour of the largest weights.
 
-    Colours are in the order of the first weight in each. So an iterate has the same colours at each visit,
+    Colours are in the order of each cluster's first weight, so that an iterate always has the same colours,
     and weights mostly keep theirs.
     """
     slots = np.full(labels.size, COLORED, dtype=np.int64)

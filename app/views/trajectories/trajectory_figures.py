@@ -1,5 +1,5 @@
-"""The pictures of trajectories: β over iterations, sizes of clusters, and distances within and between
-them."""
+"""The figures of trajectories: β over iterations, sizes of clusters, and distances within and
+between them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BAR_ALPHA = 0.7
 
 
 class Figures:
-    """Figures and their sources."""
+    """The figures of the view, with their data sources."""
 
     def __init__(self, name: str) -> None:
         self.bands = ui.source("x0", "x1", "alpha")
@@ -85,8 +85,10 @@ class Figures:
         return plot
 
     def show_phases(self, phases: Sequence[tuple[int, int, str]]) -> None:
-        """Shade phases, given by start, end and name; each name has a shade, the first none. With several
-        names, those of wide phases are written."""
+        """Shade phases, given by start, end and name; each name has a shade, except the first.
+
+        If there are several names, those of wide phases are shown.
+        """
         names = dict.fromkeys(name for _, _, name in phases)
         shades = {name: PHASE_ALPHAS[k % len(PHASE_ALPHAS)] for k, name in enumerate(names)}
         shaded = [(start, end, shades[name]) for start, end, name in phases if shades[name]]
@@ -98,18 +100,18 @@ class Figures:
         self.phases.data = ui.columns(self.phases, wide)
 
     def show_marks(self, iterations: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
-        """Draw a cross per crossover."""
+        """Draw a cross at each crossover."""
         ui.put(self.marks, {"x": iterations, "at": values, "color": [CLUSTER_COLORS[slot] for slot in slots]})
 
     def show_sizes(self, slots: list[int], sizes: list[int], texts: list[str]) -> None:
-        """Draw a bar per colour, the first on top."""
+        """Draw a bar for the size of each cluster, in its colour, the first on top."""
         bars = enumerate(zip(sizes, slots, strict=True))
         rows = [(-k, size, slot, CLUSTER_COLORS[slot], BAR_ALPHA) for k, (size, slot) in bars]
         self.bars.data = ui.columns(self.bars, rows)
         ui.name_ticks(self.sizes.yaxis[0], {-k: text for k, text in enumerate(texts)})
 
     def isolate(self, slot: int | None) -> None:
-        """Highlight the weights of one colour; None ends that."""
+        """Highlight the weights of one colour; None ends the highlighting."""
         self.lines.isolate(slot)
         alpha = [BAR_ALPHA if slot in (None, k) else FADED_ALPHA for k in self.bars.data["slot"]]
         ui.put(self.bars, {**self.bars.data, "alpha": alpha})

@@ -1,4 +1,4 @@
-"""Trajectories of chosen weights, read from a probe's observations of a run so far."""
+"""Trajectories of selected weights, read from a probe's observations of a run."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import numpy as np
 
 from solverscope.app.views.base.probe_view import Seen
 
-#: Iterates drawn of a run, at most: of more every second one, and then every fourth, and so on.
+#: Maximal number of drawn iterates; if there are more, every second one is drawn, then every fourth, and so
+#: on.
 MAX_DRAWN_ITERATES = 300
 
-#: What the probe saw, with the iteration of each.
+#: Observations of the probe, with their iterations.
 Entries = Sequence[tuple[int, Seen]]
 
 
 class WeightHistory:
-    """β of chosen weights, one row per iterate: ``iterations`` (T,) and ``values`` (T, n).
+    """β of selected weights, one row per iterate: ``iterations`` (T,) and ``values`` (T, n).
 
-    Values are nan while a weight was not followed yet. ``labels`` (T, n) are the solver's own clusters, -1 if
-    there are none. ``places`` are the positions of the weights in the observations, which only ever grow at
-    the end.
+    Values are NaN until a weight is recorded. ``labels`` (T, n) are the solver's own clusters, -1 if there
+    are none. ``places`` are the indices of the weights in the observations, to which weights are only
+    appended.
     """
 
     def __init__(self, entries: Entries, places: np.ndarray) -> None:
@@ -42,7 +43,7 @@ class WeightHistory:
         return int(self.iterations[-1]) if len(self) else -1
 
     def update(self, entries: Entries) -> bool:
-        """Add the new iterates; return False if there would be too many, so that all must be read again."""
+        """Append new iterates; return False if there would be too many, so that all must be read again."""
         new = self._due([entry for entry in entries if entry[0] > self.last])
         if len(self) + len(new) > MAX_DRAWN_ITERATES:
             return False
@@ -50,7 +51,7 @@ class WeightHistory:
         return True
 
     def _due(self, entries: Entries) -> Entries:
-        """Return the entries at multiples of the stride, and the newest."""
+        """Return the observations whose iteration is a multiple of the stride, and the newest one."""
         if not entries:
             return []
         due = [entry for entry in entries[:-1] if entry[0] % self._stride == 0]
@@ -71,14 +72,14 @@ class WeightHistory:
         self.labels = np.concatenate([self.labels, labels])
 
     def row(self, iteration: int) -> int:
-        """Return the last row up to an iteration, or the first."""
+        """Return the index of the last row up to an iteration, or 0."""
         return max(int(np.searchsorted(self.iterations, iteration, side="right")) - 1, 0)
 
     def nearest(self, x: float, y: float, reach: float) -> int | None:
         """Return the weight whose trajectory is nearest to β = y at iteration x.
 
-        Return None if no trajectory is within ``reach``, a share of the height of all, or if x is outside the
-        run.
+        Return None if no trajectory is within ``reach``, relative to the height of all, or if x is outside of
+        the run.
         """
         if not len(self) or not self.iterations[0] <= x <= self.iterations[-1]:
             return None

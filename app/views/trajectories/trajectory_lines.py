@@ -1,4 +1,4 @@
-"""Many trajectories in one figure: one line a colour, made of the trajectories of all its weights."""
+"""Many trajectories in one figure: one line per colour, which joins the trajectories of all its weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solverscope.app import ui
 from solverscope.app.views.trajectories.trajectory_clusters import COLORED
 from solverscope.app.views.trajectories.trajectory_history import WeightHistory
 
-#: Colours of clusters, none that of a run, and of all other weights.
+#: Colours of clusters, none of which is that of a run, and of all other weights.
 CLUSTER_COLORS = (
     "#AA3377",
     "#CC6677",
@@ -22,7 +22,7 @@ CLUSTER_COLORS = (
     "#7755AA",
     ui.GREY,
 )
-#: Alpha of clusters, of other weights, and of what is not looked at.
+#: Alpha of clusters, of other weights, and of what is not highlighted.
 CLUSTER_ALPHA, OTHER_ALPHA, FADED_ALPHA = 0.8, 0.35, 0.07
 #: Width of a line, up to this many weights; with more it is one pixel, which is drawn in a seventh of
 #: the time that any other takes.
@@ -32,7 +32,7 @@ PIECES = 1.0
 
 
 def points(values: np.ndarray, iterations: np.ndarray, members) -> dict[str, np.ndarray]:
-    """Return trajectories one after another, each ended by nan."""
+    """Return trajectories joined to one line, with NaN after each."""
     rows, count = len(iterations), len(members)
     x, y = (np.full((count, rows + 1), np.nan, dtype=np.float32) for _ in range(2))
     if count:
@@ -47,11 +47,11 @@ NO_LINE_POINTS = points(np.empty((0, 0)), np.empty(0), [])
 
 
 class Lines:
-    """The trajectories of a history by their colours.
+    """The trajectories of a history, by colour.
 
-    New iterates are sent as a piece of each trajectory, and the browser searches these alone. Once there are
-    many pieces, the whole is sent. A source has the columns "x" (iteration), "y" (β) and "of", the column of
-    the history; nan ends a piece.
+    New iterates are sent as a piece of each trajectory, since the browser then searches only these. Once
+    there are many pieces, everything is sent again. A data source has the columns "x" (iteration), "y" (β)
+    and "of", the column of the history; NaN ends a piece.
     """
 
     def __init__(self, plot: figure) -> None:
@@ -67,7 +67,7 @@ class Lines:
         self._rows = self._sent = 0
 
     def send(self, history: WeightHistory, slots: np.ndarray) -> None:
-        """Send all trajectories: weight k of the history has the colour ``slots[k]``."""
+        """Send all trajectories; weight k of the history has the colour ``slots[k]``."""
         width = LINE_WIDTH if slots.size <= MAX_WIDE_LINES else 1.0
         for drawn in self.renderers:
             drawn.glyph.line_width = width
@@ -79,7 +79,7 @@ class Lines:
             ui.put(source, NO_LINE_POINTS)
 
     def add(self, history: WeightHistory) -> None:
-        """Send the new rows in the same colours."""
+        """Send the new rows, with the same colours."""
         new = len(history) - self._rows
         if not new:
             return
@@ -95,7 +95,7 @@ class Lines:
         self._sent += new + 2
 
     def isolate(self, slot: int | None) -> None:
-        """Highlight the weights of one colour; None ends that."""
+        """Highlight the weights of one colour; None ends the highlighting."""
         for k, pair in enumerate(self._drawn):
             alpha = _usual(k) if slot is None else (1.0 if k == slot else FADED_ALPHA)
             for drawn in pair:

@@ -1,4 +1,4 @@
-"""Weight trajectories: hundreds of them, coloured by cluster."""
+"""Trajectories of up to hundreds of weights, coloured by cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ CLUSTER_COUNTS = (2, 3, 4, 6, 8, 12, 20, 40)
 BETWEEN_TWO = 1.0
 #: Crossovers marked, at most, the newest, and of these named, at most.
 MAX_MARKED_CROSSOVERS, MAX_NAMED_CROSSOVERS = 200, 6
-#: Spread inside clusters, in spreads between them, up to which weights of a cluster count as equal.
+#: Spread within clusters, relative to that between them, up to which weights of a cluster are considered
+#: equal.
 EQUAL_SPREAD = 1e-6
 #: Size of weights above which their squares could not be added up.
 MAX_WEIGHT_SIZE = 1e100
@@ -53,13 +54,13 @@ CLICK_SHARE = 0.03
 class Trajectories(ProbeView):
     """β of up to hundreds of weights of the run under the cursor, over its iterations, coloured by cluster.
 
-    Clusters at the cursor are the solver's own, else they are computed here, for any solver. Eight clusters
-    have a colour, the others are grey. A cross marks a weight that changes its cluster. Outputs are clustered
-    separately, and drawn one at a time.
+    Clusters at the cursor are the solver's own, or computed here for any solver. Eight clusters have a
+    colour, and others are grey. A cross marks a weight that changes clusters. Each output is clustered and
+    drawn separately.
 
-    Next to it are the sizes of the clusters. Over time it shows the distances of weights from the mean of
-    their cluster, and of these means from each other. A click on a line or a bar isolates that cluster, a
-    second one shows all again. A click away from the lines moves the cursor.
+    Further plots show the sizes of the clusters and, over time, the distances within and between clusters. A
+    click on a line or a bar isolates its cluster, and a second one shows all again. A click away from the
+    lines moves the cursor.
     """
 
     id = "trajectories"
@@ -147,7 +148,7 @@ class Trajectories(ProbeView):
         self.figures.lam_marks.show_run(trace)
 
     def _begin(self, trace: Trace, seen: Seen) -> None:
-        """Show the outputs of another run, and drop the previous run."""
+        """List the outputs of another run in the menu, and drop the previous run."""
         self.history, self.grouping = None, None
         options = Followed(trace, seen).outputs()
         output = self.output if self.output in options.values() else 0
@@ -155,7 +156,7 @@ class Trajectories(ProbeView):
         self.param.update(output=output, isolated=None)
 
     def _is_due(self, trace: Trace, at: int) -> bool:
-        """Return whether weights have to be chosen and clustered again at an iterate."""
+        """Return whether weights must be selected and clustered again at an iterate."""
         setting = self.which, self.count, self.named, self.output, self.maker, self.clusters
         if self._drawn.changed("setting", trace, *setting) or self.history is None:
             return True
@@ -165,7 +166,7 @@ class Trajectories(ProbeView):
     # the weights and their clusters
 
     def _group(self, trace: Trace, entries: Entries, place: int) -> None:
-        """Choose the weights to draw, and cluster them by their values in an entry."""
+        """Select the weights to draw, and cluster them by their values in an observation."""
         at, seen = entries[place]
         self._drawn.changed("clusters", trace, at)
         self.drew(at)
@@ -198,7 +199,7 @@ class Trajectories(ProbeView):
         self._said.object = self._sentences(followed, at, seen, beta, moved)
 
     def _read(self, entries: Entries) -> None:
-        """Read all iterates again after there were too many; every second one is left out."""
+        """Read all observations again after there were too many, with a larger stride."""
         self.history = WeightHistory(entries, self.history.places)
         self._spreads = []
         self.figures.lines.send(self.history, self.grouping.slots)
@@ -292,8 +293,8 @@ class Trajectories(ProbeView):
 
 
 def _values(seen: Seen, places: np.ndarray) -> np.ndarray:
-    """Return the values observed by a probe, zero before a weight was followed; they are clipped if a run
-    diverges."""
+    """Return observed values of weights, zero before they were recorded; they are clipped if a
+    run diverges."""
     found = np.zeros(places.size)
     there = places < seen["values"].size
     found[there] = seen["values"][places[there]]

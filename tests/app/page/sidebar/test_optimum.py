@@ -53,7 +53,7 @@ def solving(monkeypatch):
 
 
 def run_of(problem, label="", solver="prox-gd", **stopping):
-    stopping = {"tol": 1e-2} | stopping
+    stopping = {"tol": 1e-2, "max_iter": 200} | stopping
     return partial(
         LiveRun,
         make_problem=lambda worker: problem,
